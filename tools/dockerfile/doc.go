@@ -1,3 +1,6 @@
+// Copyright Slipway Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package dockerfile reads a Dockerfile and says what an image made from it
 // holds: which base, which copies in which order, which configuration. It
 // evaluates; it neither reads the build context nor builds anything.

@@ -1,3 +1,6 @@
+// Copyright Slipway Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package fail gives errors the exit code of the program.
 //
 // A package that knows why it stopped wraps its error once, near the cause;

@@ -1,3 +1,6 @@
+// Copyright Slipway Authors
+// SPDX-License-Identifier: Apache-2.0
+
 package fail_test
 
 import (

@@ -1,3 +1,6 @@
+// Copyright Slipway Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package run is the one way to run another program: an argument vector (no
 // shell, no expansion), a context that really ends the whole process group,
 // and an error that shows a command line one can paste.

@@ -1,3 +1,6 @@
+// Copyright Slipway Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package ui is the only way to the user's screen: results go to standard
 // output, everything else to standard error, and one console serialises the
 // lines of steps that run side by side.
