@@ -1,0 +1,68 @@
+// Copyright Slipway Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package toolbin provides the pinned programs that Slipway runs as processes
+// of their own. Each is compiled once by the Go command at a pinned version
+// into a cache shared by all workspaces.
+package toolbin
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/istio-ecosystem/slipway/tools/fail"
+	"github.com/istio-ecosystem/slipway/tools/run"
+	"github.com/istio-ecosystem/slipway/tools/ui"
+)
+
+// A Tool is a program in a Go module.
+type Tool struct {
+	Name    string // of the executable
+	Package string // main package
+	Version string // module version
+}
+
+// GolangciLint is the linter that lint-go runs. It is under the GPL: it is
+// run, never linked.
+func GolangciLint() Tool {
+	return Tool{
+		Name:    "golangci-lint",
+		Package: "github.com/golangci/golangci-lint/v2/cmd/golangci-lint",
+		Version: "v2.15.0",
+	}
+}
+
+// Ensure returns the path of the tool below the folder cache, and compiles it
+// when it is not there. The tool is built for this machine whatever GOOS and
+// GOARCH say. Two runs at once both end with a whole program.
+func Ensure(ctx context.Context, r run.Runner, console *ui.Console, cache string, t Tool) (string, error) {
+	dir := filepath.Join(cache, "tools", t.Name, t.Version, runtime.Version())
+	path := filepath.Join(dir, t.Name)
+	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+		return path, nil
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", fmt.Errorf("making the tool cache: %w", err)
+	}
+	build, err := os.MkdirTemp(dir, ".build-")
+	if err != nil {
+		return "", fmt.Errorf("making the tool cache: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(build) }()
+	console.Note("slipway: compiling %s %s (once; a few minutes)", t.Name, t.Version)
+	err = r.Run(ctx, run.Command{
+		Args: []string{"go", "install", "-trimpath", "-ldflags", "-s -w", t.Package + "@" + t.Version},
+		Dir:  build, // outside of any module
+		Env:  run.Environ(os.Environ(), "GOBIN="+build, "GOOS=", "GOARCH=", "GOARM=", "GOFLAGS=", "CGO_ENABLED=0", "GOWORK=off"),
+	})
+	if err != nil {
+		return "", fail.With(fail.Unavailable, fmt.Errorf("installing %s %s: %w", t.Name, t.Version, err))
+	}
+	if err := os.Rename(filepath.Join(build, t.Name), path); err != nil {
+		return "", fmt.Errorf("placing %s: %w", t.Name, err)
+	}
+	return path, nil
+}
