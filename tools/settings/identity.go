@@ -27,7 +27,7 @@ func identityName(name string) bool {
 // default HUB, HUBS, TAG and PULL_POLICY in this order, and switch
 // PULL_POLICY to Always when TAG is exactly latest. Where make would stop
 // because one of them is empty, the reason is kept for Check.
-func (s *Settings) settleIdentity(ctx context.Context, ev *makevars.Evaluator, gitSaid *bytes.Buffer) error {
+func (s *Settings) settleIdentity(ctx context.Context, ev *makevars.Evaluator, in Input, gitSaid *bytes.Buffer) error {
 	for _, k := range imageNames() {
 		if !identityName(k.Name) {
 			continue
@@ -46,7 +46,7 @@ func (s *Settings) settleIdentity(ctx context.Context, ev *makevars.Evaluator, g
 		}
 		if value == "" && k.Name != "HUBS" && s.identity == nil {
 			v, _ := ev.Lookup(k.Name)
-			s.identity = emptyError(k.Name, originText(v.Origin, v.File, v.Line), gitSaid.String())
+			s.identity = emptyError(k.Name, in.origin(v), gitSaid.String())
 		}
 	}
 	return nil

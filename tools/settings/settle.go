@@ -9,11 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"os"
-	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 
@@ -86,6 +82,7 @@ func Settle(ctx context.Context, in Input) (*Settings, error) {
 		func() error { return ev.Eval(ctx, defaultFile, early) },
 		func() error { return ev.Include(ctx, UserFile, true) },
 		func() error { return ev.Eval(ctx, defaultFile, late) },
+		ev.Missing,
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {
@@ -93,7 +90,7 @@ func Settle(ctx context.Context, in Input) (*Settings, error) {
 		}
 	}
 	s := &Settings{values: map[string]Value{}}
-	if err := s.settleIdentity(ctx, ev, gitSaid); err != nil {
+	if err := s.settleIdentity(ctx, ev, in, gitSaid); err != nil {
 		return nil, fail.With(fail.Usage, explain(err))
 	}
 	if err := s.readAll(ctx, ev, in); err != nil {
@@ -142,3 +139,58 @@ func (in Input) assignment(k Known) string {
 
 // escape makes plain text stand for itself in a make assignment.
 func escape(s string) string { return strings.NewReplacer("$", "$$", "#", `\#`).Replace(s) }
+
+// options are those of the evaluator. What git writes when it is asked for the
+// commit is kept, to be shown only where the answer is needed.
+func (in Input) options(gitSaid *bytes.Buffer) makevars.Options {
+	limit := in.ShellLimit
+	if limit <= 0 {
+		limit = 30 * time.Second
+	}
+	stderr := in.Stderr
+	if stderr == nil {
+		stderr = io.Discard
+	}
+	say := in.Say
+	if say == nil {
+		say = func(string) {}
+	}
+	users := makevars.NewShell(in.Dir, in.Environ, stderr, limit)
+	ours := makevars.NewShell(in.Dir, in.Environ, gitSaid, limit)
+	return makevars.Options{
+		Environ: in.Environ, CommandLine: in.CommandLine, EnvOverrides: in.EnvOverrides, Dir: in.Dir, Info: say, Warn: say,
+		Shell: func(ctx context.Context, command string) (string, int, error) {
+			if command == headCommand {
+				return ours(ctx, command)
+			}
+			return users(ctx, command)
+		},
+	}
+}
+
+// headCommand is what TAG is by default.
+const headCommand = "git rev-parse --verify HEAD"
+
+// explain adds to make's words what to do about the most common mistakes.
+func explain(err error) error {
+	var e *makevars.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	hint := ""
+	switch {
+	case e.Unsupported:
+	case strings.HasPrefix(e.Message, "missing separator"):
+		hint = "this is no make assignment; the file is read by make's rules, so write NAME = value, one on a line, without shell commands"
+	case strings.HasSuffix(e.Message, "Is a directory"):
+		hint = UserFile + " must be a file; remove the folder or give it another name"
+	case strings.HasPrefix(e.Message, "No rule to make target"):
+		hint = "the file that an include line names is not there; -include makes it optional"
+	case strings.HasPrefix(e.Message, "Recursive variable"):
+		hint = "use := in place of = to take the value it has so far"
+	}
+	if hint == "" {
+		return err
+	}
+	return fmt.Errorf("%w: %s", err, hint)
+}

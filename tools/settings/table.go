@@ -37,7 +37,7 @@ func imageNames() []Known {
 	return []Known{
 		{Name: "HUB", Default: "istio", Summary: "registry and path that images are named after", Example: "localhost:5000"},
 		{Name: "HUBS", Default: "$(HUB)", Summary: "hubs that one build is pushed to, separated by spaces", Example: "localhost:5000/a 127.0.0.1:5001/b"},
-		{Name: "TAG", Default: "$(shell git rev-parse --verify HEAD)", Summary: "image tag; the commit when it is not set", Example: "dev"},
+		{Name: "TAG", Default: "$(shell " + headCommand + ")", Summary: "image tag; the commit when it is not set", Example: "dev"},
 		{Name: "TAGS", Unset: true, Summary: "several tags in place of TAG, separated by spaces", Example: "1.31.0 latest"},
 		{Name: "PULL_POLICY", Default: "IfNotPresent", Summary: "pull policy that charts and tests get; TAG latest makes it Always"},
 		{Name: "VERSION", Unset: true, Early: true, Summary: "version that binaries report; by default that of the VERSION file with -dev", Example: "1.31.0"},
