@@ -18,6 +18,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/istio-ecosystem/slipway/tools/settings/makevars"
 )
@@ -68,6 +69,9 @@ func askMake(ctx context.Context, dir string, in input) (verdict, error) {
 	}
 	if err != nil {
 		return verdict{}, fmt.Errorf("make: %w\n%s", err, stderr.String())
+	}
+	if !utf8.Valid(stdout.Bytes()) {
+		return verdict{}, errors.New("make printed memory of its own: a dollar at the end of an argument of a function does that")
 	}
 	v := verdict{values: map[string]string{}, env: map[string]string{}}
 	for _, name := range observed {

@@ -361,7 +361,8 @@ func (r *reading) includes(ctx context.Context, list string, optional bool) erro
 	if err != nil {
 		return err
 	}
-	for _, name := range words(list) {
+	blank := func(c rune) bool { return c == ' ' || c == '\t' || c == '\n' } // a carriage return is part of a file name
+	for _, name := range strings.FieldsFunc(list, blank) {
 		for _, file := range r.e.glob(name) {
 			if err := r.e.include(ctx, file, optional); err != nil {
 				return err

@@ -106,6 +106,7 @@ func (e *Evaluator) set(v Variable) *Variable {
 	}
 	if defined {
 		v.export, v.private = old.export, old.private
+		v.expanding, v.calls = old.expanding, old.calls // $(eval) may redefine what is being expanded
 		*old = v
 		return old
 	}

@@ -1,0 +1,212 @@
+// Copyright Slipway Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package image
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"time"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/istio-ecosystem/slipway/tools/dockerfile"
+)
+
+// Request is one image to make.
+type Request struct {
+	Name        string // under which the layout's index lists it; empty: not listed
+	File        string // name of the Dockerfile, for errors
+	Layout      *Layout
+	Bases       *Bases
+	Platforms   []PlatformInput // at least one
+	Created     time.Time       // of the image and its history
+	Codec       Codec
+	Labels      map[string]string // beside those of the Dockerfile, which win
+	Annotations map[string]string
+	Jobs        int  // platforms side by side; below 1: one
+	AnyMachine  bool // programs for other machines are let through
+}
+
+// PlatformInput is what differs from platform to platform.
+type PlatformInput struct {
+	Platform v1.Platform
+	Result   *dockerfile.Result
+	Context  Context
+}
+
+// Built is a finished image in the layout.
+type Built struct {
+	Name       string
+	Descriptor v1.Descriptor // of the manifest, or of the index when there are several platforms
+	Platforms  []PlatformImage
+}
+
+// PlatformImage is one platform's image.
+type PlatformImage struct {
+	Platform   v1.Platform
+	Descriptor v1.Descriptor
+	Layers     []LayerInfo
+}
+
+// LayerInfo says where a layer comes from.
+type LayerInfo struct {
+	Layer
+	CreatedBy string // empty for layers of the base
+	Fresh     bool   // compressed in this run
+}
+
+// Build makes the image. One platform gives a plain image manifest, several
+// give an index with their images in the order of the request.
+func Build(ctx context.Context, r Request) (*Built, error) {
+	built := &Built{Name: r.Name, Platforms: make([]PlatformImage, len(r.Platforms))}
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(max(r.Jobs, 1))
+	for i, input := range r.Platforms {
+		g.Go(func() (err error) {
+			built.Platforms[i], err = platformBuild{r, input}.run(gctx)
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, fmt.Errorf("building %s: %w", r.Name, err)
+	}
+	built.Descriptor = built.Platforms[0].Descriptor
+	built.Descriptor.Platform = nil
+	if len(r.Platforms) > 1 {
+		d, err := r.index(built.Platforms)
+		if err != nil {
+			return nil, fmt.Errorf("building %s: %w", r.Name, err)
+		}
+		built.Descriptor = d
+	}
+	if r.Name == "" {
+		return built, nil
+	}
+	return built, r.Layout.Name(ctx, r.Name, built.Descriptor)
+}
+
+func (r Request) index(images []PlatformImage) (v1.Descriptor, error) {
+	index := v1.IndexManifest{SchemaVersion: 2, MediaType: types.OCIImageIndex, Annotations: r.Annotations}
+	for _, i := range images {
+		index.Manifests = append(index.Manifests, i.Descriptor)
+	}
+	return r.Layout.putJSON(index, types.OCIImageIndex)
+}
+
+func (l *Layout) putJSON(value any, media types.MediaType) (v1.Descriptor, error) {
+	content, err := json.Marshal(value)
+	if err != nil {
+		return v1.Descriptor{}, err
+	}
+	h, err := l.Put(content)
+	return v1.Descriptor{MediaType: media, Digest: h, Size: int64(len(content))}, err
+}
+
+func (p platformBuild) run(ctx context.Context) (PlatformImage, error) {
+	image := PlatformImage{Platform: p.input.Platform}
+	layers, history, err := p.layers(ctx, p.input.Result, &image)
+	if err != nil {
+		return image, err
+	}
+	config := v1.ConfigFile{
+		Architecture: p.input.Platform.Architecture, OS: p.input.Platform.OS, Variant: p.input.Platform.Variant,
+		Created: v1.Time{Time: p.request.Created.UTC()}, Config: *p.input.Result.Config.DeepCopy(),
+		RootFS: v1.RootFS{Type: "layers", DiffIDs: []v1.Hash{}}, History: history,
+	}
+	if len(p.request.Labels) > 0 {
+		labels := maps.Clone(p.request.Labels)
+		maps.Copy(labels, config.Config.Labels)
+		config.Config.Labels = labels
+	}
+	manifest := v1.Manifest{SchemaVersion: 2, MediaType: types.OCIManifestSchema1, Layers: []v1.Descriptor{}, Annotations: p.request.Annotations}
+	for _, l := range layers {
+		config.RootFS.DiffIDs = append(config.RootFS.DiffIDs, l.DiffID)
+		manifest.Layers = append(manifest.Layers, v1.Descriptor{MediaType: types.MediaType(l.Media), Digest: l.Digest, Size: l.Size})
+	}
+	if err := countHistory(config); err != nil {
+		return image, err
+	}
+	if manifest.Config, err = p.request.Layout.putJSON(config, types.OCIConfigJSON); err != nil {
+		return image, err
+	}
+	if image.Descriptor, err = p.request.Layout.putJSON(manifest, types.OCIManifestSchema1); err != nil {
+		return image, err
+	}
+	platform := p.input.Platform
+	image.Descriptor.Platform = &platform
+	return image, nil
+}
+
+// layers makes the layers of an evaluated stage. What became of each is noted
+// in image, unless that is nil.
+func (p platformBuild) layers(ctx context.Context, r *dockerfile.Result, image *PlatformImage) ([]Layer, []v1.History, error) {
+	var layers []Layer
+	var history []v1.History
+	if r.Root.Kind == dockerfile.FromImage {
+		base, err := p.request.Bases.Get(ctx, r.Root.Reference, r.Root.Platform)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s:%d: %w", p.request.File, r.Root.Line, err)
+		}
+		layers = append(layers, base.Layers...)
+		history = append(history, base.history()...)
+		for _, l := range base.Layers {
+			image.note(LayerInfo{Layer: l})
+		}
+	}
+	for _, s := range r.Steps {
+		entry := v1.History{Created: v1.Time{Time: p.request.Created.UTC()}, CreatedBy: s.CreatedBy, Comment: "buildkit.dockerfile.v0", EmptyLayer: true}
+		if s.Copy != nil || s.Mkdir != nil {
+			m, err := p.step(ctx, s, layers)
+			if err != nil {
+				return nil, nil, fmt.Errorf("%s:%d: %s: %w", p.request.File, s.Line, s.CreatedBy, err)
+			}
+			if !m.empty {
+				layers = append(layers, m.layer)
+				image.note(LayerInfo{m.layer, s.CreatedBy, m.fresh})
+				entry.EmptyLayer = false
+			}
+		}
+		history = append(history, entry)
+	}
+	return layers, history, nil
+}
+
+func (i *PlatformImage) note(l LayerInfo) {
+	if i != nil {
+		i.Layers = append(i.Layers, l)
+	}
+}
+
+// history is the base's own, filled up when it has less than one entry for
+// each layer, since registries and engines refuse such images.
+func (base *Base) history() []v1.History {
+	history := base.Config.History
+	withLayer := 0
+	for _, h := range history {
+		if !h.EmptyLayer {
+			withLayer++
+		}
+	}
+	for ; withLayer < len(base.Layers); withLayer++ {
+		history = append(history, v1.History{CreatedBy: "base image", Comment: "added by slipway"})
+	}
+	return history
+}
+
+func countHistory(config v1.ConfigFile) error {
+	withLayer := 0
+	for _, h := range config.History {
+		if !h.EmptyLayer {
+			withLayer++
+		}
+	}
+	if withLayer != len(config.RootFS.DiffIDs) {
+		return fmt.Errorf("the history has %d entries for %d layers; the base image is not sound", withLayer, len(config.RootFS.DiffIDs))
+	}
+	return nil
+}
