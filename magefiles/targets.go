@@ -1,0 +1,103 @@
+// Copyright Slipway Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+
+	"github.com/magefile/mage/mg"
+)
+
+// Help lists all goals, which are targets too.
+func Help(ctx context.Context) { goals(ctx, "help") }
+
+// Settings shows every setting, where it came from and what it beat.
+func Settings(ctx context.Context) { goals(ctx, "settings") }
+
+// Catalog shows the binaries, downloads and images that can be made.
+func Catalog(ctx context.Context) { goals(ctx, "catalog") }
+
+// Plan shows what the goals in GOALS would do.
+func Plan(ctx context.Context) { goals(ctx, "plan") }
+
+// Clean removes what was built.
+func Clean(ctx context.Context) { goals(ctx, "clean") }
+
+// Init fetches Envoy and ztunnel.
+func Init(ctx context.Context) { goals(ctx, "init") }
+
+// Format formats Go and tidies go.mod.
+func Format(ctx context.Context) { goals(ctx, "format") }
+
+// Build compiles binaries.
+type Build mg.Namespace
+
+// Default compiles the standard binaries and the agent.
+func (Build) Default(ctx context.Context) { goals(ctx, "build") }
+
+// Linux compiles all binaries that go into images.
+func (Build) Linux(ctx context.Context) { goals(ctx, "build-linux") }
+
+// CNI compiles the CNI binaries.
+func (Build) CNI(ctx context.Context) { goals(ctx, "build-cni") }
+
+// Binary compiles one binary by name.
+func (Build) Binary(ctx context.Context, name string) { goals(ctx, name) }
+
+// Istioctl compiles istioctl for all systems it is released for.
+func (Build) Istioctl(ctx context.Context) { goals(ctx, "istioctl-all") }
+
+// Docker makes images.
+type Docker mg.Namespace
+
+// Build builds the images of DOCKER_TARGETS, or all.
+func (Docker) Build(ctx context.Context) { goals(ctx, "docker") }
+
+// Image builds one image by name.
+func (Docker) Image(ctx context.Context, name string) { goals(ctx, "docker."+name) }
+
+// Push builds images once and pushes them to all hubs.
+func (Docker) Push(ctx context.Context) { goals(ctx, "docker.push") }
+
+// Save saves images as Docker archives.
+func (Docker) Save(ctx context.Context) { goals(ctx, "docker.save") }
+
+// Resume finishes the last push without building.
+func (Docker) Resume(ctx context.Context) { goals(ctx, "docker.resume") }
+
+// Lint checks sources.
+type Lint mg.Namespace
+
+// All runs the linters.
+func (Lint) All(ctx context.Context) { goals(ctx, "lint") }
+
+// Go checks Go with the pinned golangci-lint.
+func (Lint) Go(ctx context.Context) { goals(ctx, "lint-go") }
+
+// Test runs tests.
+type Test mg.Namespace
+
+// All runs the tests of PKG.
+func (Test) All(ctx context.Context) { goals(ctx, "test") }
+
+// Real runs the long tests too, against real tools.
+func (Test) Real(ctx context.Context) { goals(ctx, "test.real") }
+
+// Bench measures beside other ways to do the same.
+type Bench mg.Namespace
+
+// Start measures how long the program takes to start.
+func (Bench) Start(ctx context.Context) { goals(ctx, "bench.start") }
+
+// Build measures builds beside plain go build.
+func (Bench) Build(ctx context.Context) { goals(ctx, "bench.build") }
+
+// Images measures images beside hashing and compressing alone.
+func (Bench) Images(ctx context.Context) { goals(ctx, "bench.images") }
+
+// Prebuilt is Envoy and ztunnel.
+type Prebuilt mg.Namespace
+
+// Lock writes down the checksums of Envoy and ztunnel.
+func (Prebuilt) Lock(ctx context.Context) { goals(ctx, "prebuilt.lock") }
