@@ -97,15 +97,6 @@ func (u *userFlags) take(origin, name, value string) (bool, error) {
 	return true, nil
 }
 
-func (u userFlags) value(name string) string {
-	for i := len(u.all) - 1; i >= 0; i-- {
-		if v, ok := strings.CutPrefix(u.all[i], "-"+name+"="); ok {
-			return v
-		}
-	}
-	return ""
-}
-
 func splitTags(s string) []string {
 	return strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' })
 }

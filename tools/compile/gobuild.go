@@ -35,7 +35,7 @@ func (r Request) compile(ctx context.Context, s *stage, batch []unit) error {
 			r.Console.Note("[%s] the network failed go build; attempt %d of %d", r.Platform, n, attempts)
 		}
 		screen := r.Console.Prefixed(r.Platform.String())
-		defer screen.Close()
+		defer func() { _ = screen.Close() }()
 		tail := &tail{}
 		command.Stdout, command.Stderr = screen, io.MultiWriter(screen, tail)
 		err := r.Runner.Run(ctx, command)

@@ -39,7 +39,7 @@ func elfMachine(path string, static bool) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	for _, prog := range f.Progs {
 		if static && prog.Type == elf.PT_INTERP {
 			return "", fmt.Errorf("it needs a dynamic loader although it should be static; set STATIC=0 if that is meant")
@@ -84,7 +84,7 @@ func machoMachine(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	switch f.Cpu {
 	case macho.CpuAmd64:
 		return "amd64", nil
@@ -99,7 +99,7 @@ func peMachine(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	switch f.Machine {
 	case pe.IMAGE_FILE_MACHINE_AMD64:
 		return "amd64", nil

@@ -41,7 +41,7 @@ func (s *stageState) configure(command instructions.Command) error {
 		s.step(line, "STOPSIGNAL %s", c.Signal)
 	case *instructions.ShellCommand:
 		config.Shell = c.Shell
-		s.step(line, "SHELL %v", []string(c.Shell))
+		s.step(line, "SHELL %v", c.Shell)
 	case *instructions.HealthCheckCommand:
 		h := c.Health
 		config.Healthcheck = &v1.HealthConfig{Test: h.Test, Interval: h.Interval, Timeout: h.Timeout, StartPeriod: h.StartPeriod, Retries: h.Retries}

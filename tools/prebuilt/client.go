@@ -37,7 +37,7 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 	case len(via) > maxRedirects:
 		return fmt.Errorf("%w: there were %d already", errRedirect, maxRedirects)
 	case req.URL.Scheme != "https" && req.URL.Scheme != "http":
-		return fmt.Errorf("%w: it leads to an unsupported protocol, %s:", errRedirect, req.URL.Scheme)
+		return fmt.Errorf("%w: it leads to an unsupported protocol, %s", errRedirect, req.URL.Scheme)
 	case last.URL.Scheme == "https" && req.URL.Scheme != "https":
 		return fmt.Errorf("%w: it leads from https://%s to %s://%s, where anybody on the way can change the bytes", errRedirect, last.URL.Host, req.URL.Scheme, req.URL.Host)
 	}
@@ -50,6 +50,7 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 // client would also speak it to private networks.
 type plainOnlyHere struct{ next http.RoundTripper }
 
+// RoundTrip refuses before anything is sent.
 func (t plainOnlyHere) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.URL.Scheme == "http" && !loopback(req.URL) {
 		return nil, fmt.Errorf("%w: %s is elsewhere", errPlainHTTP, req.URL.Host)

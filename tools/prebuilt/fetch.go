@@ -49,6 +49,9 @@ func Fetch(ctx context.Context, item Item, options Options) (Fetched, error) {
 	if err != nil {
 		return Fetched{}, err
 	}
+	if options.Client == nil {
+		defer j.opt.Client.CloseIdleConnections() // it is ours
+	}
 	done, err := j.fetch(ctx)
 	if err != nil {
 		return Fetched{}, j.explain(err)

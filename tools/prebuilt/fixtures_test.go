@@ -232,6 +232,7 @@ type server struct {
 	etag     string
 	faults   []http.HandlerFunc
 	requests []http.Header
+	through  func(http.ResponseWriter) http.ResponseWriter // nil: as it is
 }
 
 func newServer(t *testing.T, content []byte, faults ...http.HandlerFunc) *server {
@@ -249,6 +250,9 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fault, s.faults = s.faults[0], s.faults[1:]
 	}
 	content, etag := s.content, s.etag
+	if s.through != nil {
+		w = s.through(w)
+	}
 	s.mu.Unlock()
 	if fault != nil {
 		fault(w, r)

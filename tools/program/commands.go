@@ -89,7 +89,7 @@ func (w *wants) golangci(verb string, more ...string) {
 		args = append(args, "--config", config)
 	}
 	w.do(run.Quote(append(args, "./...")), func(ctx context.Context) error {
-		path, err := toolbin.Ensure(ctx, w.p.runner, w.p.console, w.p.ws.cache(w.p), tool)
+		path, err := toolbin.Ensure(ctx, w.p.runner, w.p.console, w.p.ws.cache(), tool)
 		if err != nil {
 			return err
 		}
@@ -128,7 +128,7 @@ func (w *wants) checkClean(string) error {
 		for _, c := range facts.Changes {
 			w.p.console.Result("%+v", c)
 		}
-		return fail.With(fail.Failed, errors.New("Some files need to be updated, please run 'make gen' and include any changed files in your PR"))
+		return fail.With(fail.Failed, errors.New("some files need to be updated, please run 'make gen' and include any changed files in your PR"))
 	})
 	return nil
 }

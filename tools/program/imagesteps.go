@@ -101,7 +101,7 @@ func (j *job) single(o output, do func(i *imageJob, n int, p catalog.Platform) e
 // tagged are the names of an image in an archive of one platform: those of
 // other architectures than amd64 end with the architecture when there are
 // several, since one name can stand for one platform only.
-func (i *imageJob) tagged(variant string, p catalog.Platform) ([]string, error) {
+func (i *imageJob) tagged(variant string, p catalog.Platform) []string {
 	arch := ""
 	if len(i.platforms) > 1 {
 		arch = p.Arch
@@ -112,16 +112,13 @@ func (i *imageJob) tagged(variant string, p catalog.Platform) ([]string, error) 
 			names = append(names, hub+"/"+i.build.Image.Name+":"+catalog.TagFor(tag, variant, arch))
 		}
 	}
-	return names, nil
+	return names
 }
 
 func (j *job) save(ctx context.Context) error {
 	return j.single(toFiles, func(i *imageJob, n int, p catalog.Platform) error {
 		for v, path := range i.archives(p) {
-			names, err := i.tagged(i.build.Variants[v], p)
-			if err != nil {
-				return err
-			}
+			names := i.tagged(i.build.Variants[v], p)
 			if err := j.layout.Save(ctx, path, i.built.Platforms[n].Descriptor, names); err != nil {
 				return err
 			}

@@ -13,7 +13,7 @@ import (
 // out/linux_amd64/release/istioctl-osx. The platform in the path must be the
 // one that the settings say, which make also insists on; other names are left
 // for the registry to judge.
-func (p *program) outputGoals(names []string) ([]string, error) {
+func (p *program) outputGoals(names []string) []string {
 	out := make([]string, len(names))
 	for i, name := range names {
 		out[i] = name
@@ -35,5 +35,5 @@ func (p *program) outputGoals(names []string) ([]string, error) {
 			out[i] = parts[2]
 		}
 	}
-	return out, nil
+	return out
 }

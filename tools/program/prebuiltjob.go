@@ -124,7 +124,7 @@ func (b *prebuiltJob) describe() PrebuiltPlan {
 
 func (j *job) prebuiltOptions(lock *prebuilt.Lock) prebuilt.Options {
 	return prebuilt.Options{
-		Cache: filepath.Join(j.p.ws.cache(j.p), "downloads"), Dir: j.p.ws.dir, Lock: lock, Console: j.p.console,
+		Cache: filepath.Join(j.p.ws.cache(), "downloads"), Dir: j.p.ws.dir, Lock: lock, Console: j.p.console,
 		Runner: j.p.runner, Environ: j.p.ws.settings.Environ(),
 	}
 }

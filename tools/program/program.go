@@ -103,10 +103,7 @@ func (p *program) run(ctx context.Context) error {
 	if len(names) == 0 {
 		names = []string{DefaultGoal}
 	}
-	if names, err = p.outputGoals(names); err != nil {
-		return err
-	}
-	matches, err := registry.Resolve(names)
+	matches, err := registry.Resolve(p.outputGoals(names))
 	if err != nil {
 		return err
 	}

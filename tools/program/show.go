@@ -111,9 +111,7 @@ func (w *wants) showPlan(string) error {
 func (p *program) printPlan(ctx context.Context, names []string) error {
 	dry := *p
 	dry.flags.DryRun = true
-	if names2, err := p.outputGoals(names); err == nil {
-		names = names2
-	}
+	names = p.outputGoals(names)
 	registry, err := goal.NewRegistry(goals())
 	if err != nil {
 		return err

@@ -25,7 +25,6 @@ type workspace struct {
 	dir      string
 	settings *settings.Settings
 	checkout *repo.Checkout
-	said     []string // what $(info) and $(warning) of the user's file said
 
 	catalog    *catalog.Catalog
 	catalogErr error // why there is none; an error only once it is needed
@@ -142,7 +141,7 @@ func (w *workspace) abs(path string) string {
 }
 
 // cache is the folder of downloads and pinned programs.
-func (w *workspace) cache(p *program) string {
+func (w *workspace) cache() string {
 	if dir := w.settings.Get("SLIPWAY_CACHE"); dir != "" {
 		return w.abs(dir)
 	}

@@ -76,7 +76,7 @@ type git struct {
 // of the folder we ask about; git sets them for its hooks (the list is that of
 // `git rev-parse --local-env-vars`, without the ones that carry configuration
 // such as safe.directory).
-var localNames = map[string]bool{
+var localNames = map[string]bool{ //nolint:gochecknoglobals // a constant table
 	"GIT_DIR": true, "GIT_WORK_TREE": true, "GIT_INDEX_FILE": true, "GIT_PREFIX": true,
 	"GIT_COMMON_DIR": true, "GIT_OBJECT_DIRECTORY": true, "GIT_ALTERNATE_OBJECT_DIRECTORIES": true,
 	"GIT_IMPLICIT_WORK_TREE": true, "GIT_GRAFT_FILE": true, "GIT_SHALLOW_FILE": true,

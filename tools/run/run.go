@@ -140,7 +140,7 @@ func Output(ctx context.Context, r Runner, c Command) (string, error) {
 
 // makeNames are what make tells its children. A make that is started by one of
 // our programs must not believe that it is part of the make that started us.
-var makeNames = map[string]bool{
+var makeNames = map[string]bool{ //nolint:gochecknoglobals // a constant table
 	"MAKEFLAGS": true, "MFLAGS": true, "MAKELEVEL": true, "MAKEOVERRIDES": true, "GNUMAKEFLAGS": true,
 	"MAKE_TERMOUT": true, "MAKE_TERMERR": true,
 	"SLIPWAY_GOALS": true, "SLIPWAY_MAKEFLAGS": true, "SLIPWAY_SHIM": true,

@@ -185,7 +185,9 @@ func isSpace(r rune) bool {
 
 // officialHubs are Istio's own; pushing there by accident would reach users.
 // Source: the image builder of istio/istio.
-var officialHubs = []string{"docker.io/istio", "istio", "registry.istio.io/release", "registry.istio.io/testing"}
+func officialHubs() []string {
+	return []string{"docker.io/istio", "istio", "registry.istio.io/release", "registry.istio.io/testing"}
+}
 
 // CheckPush refuses the official hubs unless CI is set.
 func (id *Identity) CheckPush(s *Settings) error {
@@ -193,7 +195,7 @@ func (id *Identity) CheckPush(s *Settings) error {
 		return nil
 	}
 	for _, hub := range id.Hubs {
-		if slices.Contains(officialHubs, hub) {
+		if slices.Contains(officialHubs(), hub) {
 			v := s.Lookup("HUBS")
 			return fail.With(fail.Usage, fmt.Errorf("pushing to official registry only supported in CI: the hub is %q (%s); "+
 				"set HUB to a registry of yours, such as HUB=localhost:5000", hub, v.Origin))
