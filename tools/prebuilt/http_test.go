@@ -305,7 +305,7 @@ func TestNextRunGoesOn(t *testing.T) {
 		}, []string{"", ""}},
 		"more bytes than are known to be whole": {func(w *world, _ *server, it *Item) {
 			f, _ := os.OpenFile(w.job(*it).keyPath()+".partial", os.O_APPEND|os.O_WRONLY, 0)
-			f.Write(make([]byte, 5000))
+			f.Write(make([]byte, bodySize))
 			f.Close()
 		}, []string{"", "bytes=1048576-"}},
 		"what is known lost": {func(w *world, _ *server, it *Item) { os.Remove(w.job(*it).keyPath() + ".partial.json") }, []string{"", ""}},
@@ -374,7 +374,7 @@ func TestCompleteButNotMoved(t *testing.T) {
 // partial leaves a partial download as an ended run would.
 func (w *world) partial(item Item, content []byte, meta partialMeta) partialMeta {
 	w.t.Helper()
-	meta.Source, meta.Size = item.URL.Identity(), int64(len(content))
+	meta.Size = int64(len(content))
 	path := w.job(item).keyPath() + ".partial"
 	w.write(path, content)
 	if err := writeJSON(path+".json", meta); err != nil {
@@ -562,7 +562,7 @@ func TestCopyBodyTellsErrorsApart(t *testing.T) {
 	if err := os.MkdirAll(w.path("cache"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	p, err := openPartial(j.keyPath()+".partial", "x")
+	p, err := openPartial(j.keyPath() + ".partial")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -123,7 +123,7 @@ func (j *job) download(ctx context.Context, want pin) (got digest, resumed bool,
 	if err != nil {
 		return digest{}, false, err
 	}
-	p, err := openPartial(j.keyPath()+".partial", j.URL.Identity())
+	p, err := openPartial(j.keyPath() + ".partial")
 	if err != nil {
 		return digest{}, false, err
 	}

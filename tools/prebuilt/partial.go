@@ -26,24 +26,23 @@ type partial struct {
 // partialMeta is kept beside the bytes. Only Size bytes are known to be on the
 // disk; what the file has beyond may be lost blocks.
 type partialMeta struct {
-	Source    string `json:"source"`
 	Validator string `json:"validator,omitempty"` // a strong ETag, or a Last-Modified that is as good
 	Total     int64  `json:"total"`               // -1: unknown
 	Size      int64  `json:"size"`
 }
 
 // openPartial opens what an earlier run has left, or an empty file.
-func openPartial(path, source string) (*partial, error) {
+func openPartial(path string) (*partial, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("keeping a download: %w", err)
 	}
 	p := &partial{path: path, file: file}
 	info, err := file.Stat()
-	known := err == nil && readJSON(p.metaPath(), &p.meta) && p.meta.Source == source &&
+	known := err == nil && readJSON(p.metaPath(), &p.meta) &&
 		p.meta.Size > 0 && p.meta.Size <= info.Size() && (p.meta.Total < 0 || p.meta.Size <= p.meta.Total)
 	if !known {
-		p.meta = partialMeta{Source: source, Total: -1}
+		p.meta = partialMeta{Total: -1}
 	}
 	p.size = p.meta.Size
 	if err := file.Truncate(p.size); err != nil {
@@ -58,7 +57,7 @@ func (p *partial) metaPath() string { return p.path + ".json" }
 // restart drops what is there, for a body that starts at its first byte.
 func (p *partial) restart(validator string, total int64) error {
 	p.size = 0
-	p.meta = partialMeta{Source: p.meta.Source, Validator: validator, Total: total}
+	p.meta = partialMeta{Validator: validator, Total: total}
 	if err := p.file.Truncate(0); err != nil {
 		return fmt.Errorf("writing %q: %w", p.path, err)
 	}

@@ -124,6 +124,9 @@ func (j *job) targetPlatform(linux bool) (compile.Platform, string, error) {
 		os = "linux"
 	}
 	platform, err := compile.ParsePlatform(os + "/" + s.Get("TARGET_ARCH"))
+	if err == nil {
+		_, err = catalog.ParsePlatform(os + "/" + s.Get("TARGET_ARCH")) // knows what exists, and what was meant
+	}
 	if err != nil {
 		return platform, "", fail.With(fail.Usage, fmt.Errorf("TARGET_OS is %q (%s) and TARGET_ARCH is %q (%s): %w",
 			s.Get("TARGET_OS"), s.Lookup("TARGET_OS").Origin, s.Get("TARGET_ARCH"), s.Lookup("TARGET_ARCH").Origin, err))
