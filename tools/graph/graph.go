@@ -100,8 +100,8 @@ func (g *Graph) check(key string, path []string, state map[string]int) error {
 // by side. The first failure ends the run, cancelling what is under way; with
 // KeepGoing all failures are returned, each once.
 func (g *Graph) Run(ctx context.Context, roots ...string) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	var failures []error
 	for _, root := range roots {
 		err := g.run(ctx, root, cancel)
@@ -141,7 +141,7 @@ func (g *Graph) failures(ctx context.Context) error {
 	return errors.Join(causes...)
 }
 
-func (g *Graph) run(ctx context.Context, key string, cancel context.CancelCauseFunc) error {
+func (g *Graph) run(ctx context.Context, key string, cancel context.CancelFunc) error {
 	g.mu.Lock()
 	o, known := g.done[key]
 	if !known {
@@ -155,13 +155,13 @@ func (g *Graph) run(ctx context.Context, key string, cancel context.CancelCauseF
 	}
 	o.err = g.runOnce(ctx, g.steps[key], cancel)
 	if o.err != nil && !g.opts.KeepGoing {
-		cancel(o.err)
+		cancel() // without a cause: it would turn up in the errors of the steps that it ends
 	}
 	close(o.ended)
 	return o.err
 }
 
-func (g *Graph) runOnce(ctx context.Context, s Step, cancel context.CancelCauseFunc) error {
+func (g *Graph) runOnce(ctx context.Context, s Step, cancel context.CancelFunc) error {
 	errs := make([]error, len(s.Needs))
 	var wg sync.WaitGroup
 	for i, n := range s.Needs {

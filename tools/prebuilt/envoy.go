@@ -20,7 +20,9 @@ const envoyMember = "*/*/*/*"
 //
 // The archive of amd64 has no architecture in its name, others have. The
 // release program is named by SIDECAR and the OS-neutral version, the debug
-// program by the Linux version.
+// program by the Linux version. The names without a version, which images
+// use, are always in the output folder: a folder that the user named gets the
+// file that they named and nothing else.
 func Envoy(in Input) ([]Item, error) {
 	if err := in.check(); err != nil {
 		return nil, err
@@ -49,7 +51,7 @@ func (in Input) envoyRelease(sidecar string) (Item, error) {
 	if err != nil {
 		return Item{}, err
 	}
-	copies := []string{filepath.Join(filepath.Dir(it.Dest), sidecar), filepath.Join(in.TargetOut, sidecar)}
+	copies := []string{filepath.Join(in.TargetOutLinux, "release", sidecar), filepath.Join(in.TargetOut, sidecar)}
 	if in.LocalOS != "linux" {
 		copies = append(copies, filepath.Join(in.TargetOutLinux, sidecar))
 	}
@@ -65,7 +67,7 @@ func (in Input) envoyDebug(sidecar string) (Item, error) {
 		return Item{}, err
 	}
 	it.Name = "envoy-debug"
-	it.Copies = others(it.Dest, filepath.Join(filepath.Dir(it.Dest), sidecar))
+	it.Copies = others(it.Dest, filepath.Join(in.TargetOutLinux, "debug", sidecar))
 	return it, nil
 }
 

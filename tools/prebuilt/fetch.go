@@ -164,7 +164,7 @@ func (j *job) givenBy() string {
 	if j.Origin == "" {
 		return ""
 	}
-	return " (given by " + j.Origin + ")"
+	return ", given by " + j.Origin
 }
 
 // Look tells where Fetch would find the program, and changes nothing. It reads

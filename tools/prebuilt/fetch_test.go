@@ -224,7 +224,7 @@ func TestWrongContent(t *testing.T) {
 		item.SHA256 = sum(binary)
 		w.write(item.Copies[1], []byte("old"))
 		_, err := w.fetch(item)
-		wantError(t, err, "fetching ztunnel v1 from "+s.URL+"/ztunnel (given by ISTIO_ZTUNNEL_RELEASE_URL)", sum(binary), sum(other), "2900 bytes", "deleted")
+		wantError(t, err, "fetching ztunnel v1 from "+s.URL+"/ztunnel, given by ISTIO_ZTUNNEL_RELEASE_URL: ", sum(binary), sum(other), "2900 bytes", "deleted")
 		if fail.Code(err) != fail.Failed {
 			t.Errorf("code %d: it must not pass for something that is missing", fail.Code(err))
 		}

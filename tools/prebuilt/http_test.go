@@ -17,6 +17,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -571,5 +572,31 @@ func TestCopyBodyTellsErrorsApart(t *testing.T) {
 	var network *netError
 	if err == nil || errors.As(err, &network) {
 		t.Errorf("an error of the disk is one of the network: %v", err)
+	}
+}
+
+// What is kept for the next run, by why this one ended.
+func TestLeave(t *testing.T) {
+	for name, c := range map[string]struct {
+		size  int
+		cause error
+		kept  bool
+	}{
+		"the line broke":   {10, errStalled, true},
+		"nothing came":     {0, errStalled, false},
+		"the disk is full": {10, fmt.Errorf("writing: %w", syscall.ENOSPC), false},
+	} {
+		path := t.TempDir() + "/p"
+		p, err := openPartial(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = p.Write(make([]byte, c.size))
+		p.leave(c.cause)
+		_, bytesErr := os.Stat(path)
+		_, metaErr := os.Stat(p.metaPath())
+		if (bytesErr == nil) != c.kept || (metaErr == nil) != c.kept {
+			t.Errorf("%s: %v, %v; want it kept: %v", name, bytesErr, metaErr, c.kept)
+		}
 	}
 }

@@ -61,21 +61,21 @@ func TestEnvoy(t *testing.T) {
 		"SIDECAR": {"amd64", "linux", map[string]string{"SIDECAR": "proxy", "ISTIO_ENVOY_VERSION": "v"}, []string{
 			"envoy " + blob + "envoy-alpha-v.tar.gz <ISTIO_ENVOY_VERSION> /r/out/linux_amd64/release/proxy-v [/r/out/linux_amd64/release/proxy /r/out/linux_amd64/proxy]"}},
 		"ISTIO_ENVOY_LINUX_RELEASE_DIR": {"amd64", "linux", map[string]string{"ISTIO_ENVOY_LINUX_RELEASE_DIR": "/d", "ISTIO_ENVOY_VERSION": "v"}, []string{
-			"envoy " + blob + "envoy-alpha-v.tar.gz <ISTIO_ENVOY_VERSION> /d/envoy-v [/d/envoy /r/out/linux_amd64/envoy] named"}},
+			"envoy " + blob + "envoy-alpha-v.tar.gz <ISTIO_ENVOY_VERSION> /d/envoy-v [/r/out/linux_amd64/release/envoy /r/out/linux_amd64/envoy] named"}},
 		"ISTIO_ENVOY_LINUX_RELEASE_NAME": {"amd64", "linux", map[string]string{"ISTIO_ENVOY_LINUX_RELEASE_NAME": "envoy", "ISTIO_ENVOY_VERSION": "v"}, []string{
 			"envoy " + blob + "envoy-alpha-v.tar.gz <ISTIO_ENVOY_VERSION> /r/out/linux_amd64/release/envoy [/r/out/linux_amd64/envoy] named"}},
 		"ISTIO_ENVOY_LINUX_RELEASE_PATH wins": {"amd64", "linux", map[string]string{"ISTIO_ENVOY_LINUX_RELEASE_PATH": "mine/e", "ISTIO_ENVOY_LINUX_RELEASE_DIR": "/d", "ISTIO_ENVOY_LINUX_RELEASE_NAME": "n", "ISTIO_ENVOY_VERSION": "v"}, []string{
-			"envoy " + blob + "envoy-alpha-v.tar.gz <ISTIO_ENVOY_VERSION> /r/mine/e [/r/mine/envoy /r/out/linux_amd64/envoy] named"}},
+			"envoy " + blob + "envoy-alpha-v.tar.gz <ISTIO_ENVOY_VERSION> /r/mine/e [/r/out/linux_amd64/release/envoy /r/out/linux_amd64/envoy] named"}},
 		"the suffix cannot be set": {"arm64", "linux", map[string]string{"ISTIO_ENVOY_ARCH_SUFFIX": "-x", "ISTIO_ENVOY_VERSION": "v"}, []string{
 			"envoy " + blob + "envoy-alpha-v-arm64.tar.gz <ISTIO_ENVOY_VERSION> /r/out/linux_arm64/release/envoy-v [/r/out/linux_arm64/release/envoy /r/out/linux_arm64/envoy]"}},
 		"DEBUG_IMAGE": {"arm64", "linux", map[string]string{"DEBUG_IMAGE": "1", "ISTIO_ENVOY_VERSION": "v", "ISTIO_ENVOY_LINUX_VERSION": "l", "SIDECAR": "proxy"}, []string{
 			"envoy-debug " + blob + "envoy-debug-v-arm64.tar.gz <ISTIO_ENVOY_VERSION> /r/out/linux_arm64/debug/envoy-debug-l [/r/out/linux_arm64/debug/proxy]",
 			"envoy " + blob + "envoy-alpha-v-arm64.tar.gz <ISTIO_ENVOY_VERSION> /r/out/linux_arm64/release/proxy-v [/r/out/linux_arm64/release/proxy /r/out/linux_arm64/proxy]"}},
 		"all of the debug settings": {"amd64", "linux", map[string]string{"DEBUG_IMAGE": "0", "ISTIO_ENVOY_VERSION": "v", "ISTIO_ENVOY_DEBUG_URL": "https://x/n", "ISTIO_ENVOY_LINUX_DEBUG_URL": "https://x/l", "ISTIO_ENVOY_LINUX_DEBUG_DIR": "/d", "ISTIO_ENVOY_LINUX_DEBUG_NAME": "n"}, []string{
-			"envoy-debug https://x/l <ISTIO_ENVOY_LINUX_DEBUG_URL> /d/n [/d/envoy] named",
+			"envoy-debug https://x/l <ISTIO_ENVOY_LINUX_DEBUG_URL> /d/n [/r/out/linux_amd64/debug/envoy] named",
 			"envoy " + blob + "envoy-alpha-v.tar.gz <ISTIO_ENVOY_VERSION> /r/out/linux_amd64/release/envoy-v [/r/out/linux_amd64/release/envoy /r/out/linux_amd64/envoy]"}},
 		"ISTIO_ENVOY_DEBUG_URL and PATH": {"amd64", "linux", map[string]string{"DEBUG_IMAGE": "x", "ISTIO_ENVOY_VERSION": "v", "ISTIO_ENVOY_DEBUG_URL": "https://x/n", "ISTIO_ENVOY_LINUX_DEBUG_PATH": "/p/q"}, []string{
-			"envoy-debug https://x/n <ISTIO_ENVOY_DEBUG_URL> /p/q [/p/envoy] named",
+			"envoy-debug https://x/n <ISTIO_ENVOY_DEBUG_URL> /p/q [/r/out/linux_amd64/debug/envoy] named",
 			"envoy " + blob + "envoy-alpha-v.tar.gz <ISTIO_ENVOY_VERSION> /r/out/linux_amd64/release/envoy-v [/r/out/linux_amd64/release/envoy /r/out/linux_amd64/envoy]"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -120,8 +120,8 @@ func TestZtunnel(t *testing.T) {
 		"ISTIO_ZTUNNEL_BASE_URL":             {map[string]string{"ISTIO_ZTUNNEL_BASE_URL": "/mirror", "ISTIO_ZTUNNEL_VERSION": "v"}, "/mirror/ztunnel-v-amd64 <ISTIO_ZTUNNEL_BASE_URL and ISTIO_ZTUNNEL_VERSION> /r/out/linux_amd64/release/ztunnel-v" + copies},
 		"ISTIO_ZTUNNEL_RELEASE_URL":          {map[string]string{"ISTIO_ZTUNNEL_RELEASE_URL": "oci://h.example/zt:1", "ISTIO_ZTUNNEL_VERSION": "v"}, "oci://h.example/zt:1 <ISTIO_ZTUNNEL_RELEASE_URL> /r/out/linux_amd64/release/ztunnel-v" + copies},
 		"ISTIO_ZTUNNEL_LINUX_RELEASE_NAME":   {map[string]string{"ISTIO_ZTUNNEL_LINUX_RELEASE_NAME": "n", "ISTIO_ZTUNNEL_VERSION": "v"}, blob + "ztunnel-v-amd64 <ISTIO_ZTUNNEL_VERSION> /r/out/linux_amd64/release/n" + copies + " named"},
-		"ISTIO_ZTUNNEL_LINUX_RELEASE_DIR":    {map[string]string{"ISTIO_ZTUNNEL_LINUX_RELEASE_DIR": "/d", "ISTIO_ZTUNNEL_VERSION": "v"}, blob + "ztunnel-v-amd64 <ISTIO_ZTUNNEL_VERSION> /d/ztunnel-v [/d/ztunnel /r/out/linux_amd64/ztunnel] named"},
-		"ISTIO_ZTUNNEL_LINUX_RELEASE_PATH":   {map[string]string{"ISTIO_ZTUNNEL_LINUX_RELEASE_PATH": "/p/q", "ISTIO_ZTUNNEL_LINUX_RELEASE_DIR": "/d", "ISTIO_ZTUNNEL_VERSION": "v"}, blob + "ztunnel-v-amd64 <ISTIO_ZTUNNEL_VERSION> /p/q [/p/ztunnel /r/out/linux_amd64/ztunnel] named"},
+		"ISTIO_ZTUNNEL_LINUX_RELEASE_DIR":    {map[string]string{"ISTIO_ZTUNNEL_LINUX_RELEASE_DIR": "/d", "ISTIO_ZTUNNEL_VERSION": "v"}, blob + "ztunnel-v-amd64 <ISTIO_ZTUNNEL_VERSION> /d/ztunnel-v" + copies + " named"},
+		"ISTIO_ZTUNNEL_LINUX_RELEASE_PATH":   {map[string]string{"ISTIO_ZTUNNEL_LINUX_RELEASE_PATH": "/p/q", "ISTIO_ZTUNNEL_LINUX_RELEASE_DIR": "/d", "ISTIO_ZTUNNEL_VERSION": "v"}, blob + "ztunnel-v-amd64 <ISTIO_ZTUNNEL_VERSION> /p/q" + copies + " named"},
 		"ISTIO_ZTUNNEL_LINUX_DEBUG_DIR":      {map[string]string{"ISTIO_ZTUNNEL_LINUX_DEBUG_DIR": "/d", "ISTIO_ZTUNNEL_VERSION": "v"}, blob + "ztunnel-v-amd64 <ISTIO_ZTUNNEL_VERSION> /r/out/linux_amd64/release/ztunnel-v" + copies},
 		"DEBUG_IMAGE and SIDECAR mean Envoy": {map[string]string{"DEBUG_IMAGE": "1", "SIDECAR": "x", "ISTIO_ZTUNNEL_VERSION": "v"}, blob + "ztunnel-v-amd64 <ISTIO_ZTUNNEL_VERSION> /r/out/linux_amd64/release/ztunnel-v" + copies},
 	} {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/istio-ecosystem/slipway/tools/fail"
+	"github.com/istio-ecosystem/slipway/tools/run"
 )
 
 // fakeAWS puts an aws on PATH that writes down how it is called, and answers.
@@ -130,5 +132,26 @@ func TestAWSEnviron(t *testing.T) {
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s:\n%s", name, diff)
 		}
+	}
+}
+
+// The real aws signs without the network; the address is that of our server.
+func TestRealAWS(t *testing.T) {
+	if os.Getenv("SLIPWAY_TEST_REAL") != "1" {
+		t.Skip("set SLIPWAY_TEST_REAL=1 to run the real aws command")
+	}
+	if _, err := exec.LookPath("aws"); err != nil {
+		t.Skip("aws is not installed")
+	}
+	w := newWorld(t)
+	content := amd64(5000)
+	s := newServer(t, content)
+	w.options.Environ = append(run.Environ(os.Environ(), "AWS_ACCESS_KEY_ID="),
+		`CF_CREDENTIALS={"access_key":"AK","secret_key":"hush","session_token":"ST","region":"auto","endpoint":"`+s.URL+`"}`)
+	item := w.ztunnel("s3://bucket/ztunnel-v1-amd64")
+	w.must(item)
+	w.holds(item.Dest, content)
+	if strings.Contains(w.printed.String(), "hush") || strings.Contains(w.printed.String(), "Signature") {
+		t.Errorf("a secret is told:\n%s", w.printed)
 	}
 }

@@ -58,7 +58,7 @@ func (it Item) check() error {
 		_, err = it.URL.reference()
 	}
 	if err != nil {
-		return usage("fetching %s: %w (given by %s)", it.Name, err, it.Origin)
+		return usage("fetching %s: %w; it is given by %s", it.Name, err, it.Origin)
 	}
 	return nil
 }

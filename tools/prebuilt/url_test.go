@@ -46,8 +46,8 @@ func TestURL(t *testing.T) {
 // query neither.
 func FuzzURLHidesSecrets(f *testing.F) {
 	f.Add("user:", "/p", "a=")
-	f.Add("a@b:", "", "")
-	f.Add("%zz", "/x@y", "&&")
+	f.Add("a@b:", "/", "")
+	f.Add("%zz", "/x", "&&")
 	f.Fuzz(func(t *testing.T, user, path, query string) {
 		if strings.ContainsAny(user, "/?#") || strings.ContainsAny(path, "?#@") || !strings.HasPrefix(path, "/") {
 			t.Skip()

@@ -43,9 +43,9 @@ func (in Input) ztunnelPlace(version choice) (string, bool) {
 	return in.place("ISTIO_ZTUNNEL_LINUX_RELEASE", filepath.Join(in.TargetOutLinux, "release"), "ztunnel-"+version.value)
 }
 
-// ztunnelCopies are the names without a version, which images use.
+// ztunnelCopies are the names without a version, in the output folder.
 func (in Input) ztunnelCopies(dest string) []string {
-	return others(dest, filepath.Join(filepath.Dir(dest), "ztunnel"), filepath.Join(in.TargetOutLinux, "ztunnel"))
+	return others(dest, filepath.Join(in.TargetOutLinux, "release", "ztunnel"), filepath.Join(in.TargetOutLinux, "ztunnel"))
 }
 
 // ZtunnelBuild returns the build of a checkout that takes the place of the

@@ -256,6 +256,13 @@ func (w *wants) lockPrebuilts(string) error {
 				return err
 			}
 		}
+		var used []prebuilt.URL
+		for _, b := range j.prebuilts {
+			for _, item := range b.items {
+				used = append(used, item.URL)
+			}
+		}
+		lock.Retain(used) // versions that nothing names any more
 		return lock.Save()
 	})
 	return nil
