@@ -73,6 +73,9 @@ func askMake(ctx context.Context, dir string, in input) (verdict, error) {
 	if !utf8.Valid(stdout.Bytes()) {
 		return verdict{}, errors.New("make printed memory of its own: a dollar at the end of an argument of a function does that")
 	}
+	if strings.Contains(stderr.String(), "make: -c: No such file") {
+		return verdict{}, errors.New("make has no shell yet when it reads its command line; we have one")
+	}
 	v := verdict{values: map[string]string{}, env: map[string]string{}}
 	for _, name := range observed {
 		_, rest, ok := strings.Cut("\n"+stdout.String(), "\n@@"+name+"<<<")
@@ -230,6 +233,42 @@ func TestDifferential(t *testing.T) {
 		}
 	}
 	t.Logf("%d inputs of seed %d compared with make, %d mismatches", n, seed, mismatches)
+}
+
+// Differences that were found once, each with what make does; the values come
+// from the installed make.
+func TestFormerDifferences(t *testing.T) {
+	gnuMake(t)
+	root, oracle := t.TempDir(), oracleText(t)
+	write(t, filepath.Join(root, "oracle.mk"), oracleMake(t))
+	env := func(more ...string) []string { return append([]string{"PATH=/usr/bin:/bin", "TAG=v1"}, more...) }
+	for name, in := range map[string]input{
+		"-e shows only once a variable is touched":                  {fragment: "A ?= x\n", env: env("A=1", "B=2"), args: []string{"-e"}},
+		"an error in a define is reported at its end":               {fragment: "define HUBS :=\n$(A)\nendef\n", env: env("A=$(A)")},
+		"a dollar at the end stays":                                 {fragment: "A = x$\nB := $(A)\n", env: env()},
+		"a last line without an end is not counted":                 {fragment: "ifdef PATH\nA = \\\n x", env: env()},
+		"a missing include is reported last":                        {fragment: "include nope.mk\nTAG =\n", env: env()},
+		"patsubst without % keeps white space":                      {fragment: "A := $(patsubst a,b,a  c\ta)\n", env: env()},
+		"an unbalanced computed name ends the text":                 {fragment: "A = x$($(B)y\nC := $(A)z\n", env: env("B=b")},
+		"a variable for one target has no recipe":                   {fragment: "a: A = t\n\tTAG = recipe\n", env: env()},
+		"arguments beyond those of a function are dropped":          {fragment: "A := $(call subst,a,b,aa,c)\n", env: env()},
+		"a static pattern needs a %":                                {fragment: "a: b: c\n", env: env()},
+		"sort puts letters beyond ASCII first":                      {fragment: "A := $(sort z é a)\n", env: env()},
+		"an empty command has no status":                            {fragment: "A != \nB := $(.SHELLSTATUS)\n", env: env()},
+		"a private variable is exported, and not seen by others":    {fragment: "private A = p\nexport B = [$(A)]\n", env: env("A=1")},
+		"the first operand is expanded before the second is sought": {fragment: "ifeq ($(error first),x\n", env: env()},
+		"a semicolon out of a variable begins a recipe":             {fragment: "A = ; x\n$(A)\n", env: env()},
+		"a name of white space is a name":                           {fragment: "E = $(notdir a/ b/)\n$(E) := x\n", env: env()},
+		"a carriage return is part of an included name":             {fragment: "-include nest*.mk\r", nested: "A = n\n", env: env()},
+		"eval may redefine what is being expanded":                  {fragment: "", env: env("B=$(eval B = b $(C))$(B)")},
+		"an empty variable does not refer to itself":                {fragment: "", env: env("B=$(eval B = )$(B:%=x%)")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := compare(t, root, oracle, in); diff != "" {
+				t.Errorf("%s\n%s", diff, in)
+			}
+		})
+	}
 }
 
 // shrink drops lines, variables and arguments while the case still fails.

@@ -123,7 +123,7 @@ func (e *Evaluator) reference(ctx context.Context, name string) (string, error) 
 	if !ok {
 		return "", nil
 	}
-	if !v.Recursive {
+	if !v.Recursive || v.Raw == "" { // an empty one cannot refer to itself, even while it is being expanded
 		return v.Raw, nil
 	}
 	return e.recursive(ctx, v)
