@@ -84,9 +84,16 @@ func (t tree) same(dir string) (bool, error) {
 	}
 	root := os.DirFS(dir)
 	if _, err := fs.Stat(root, marker); len(found) > 0 && err != nil {
+		if now, err := os.ReadDir(dir); err != nil || len(now) != len(found) {
+			return false, nil // another call is swapping it just now
+		}
 		return false, errors.New("the folder holds something else; remove it, or give another one")
 	}
-	return t.equals(root)
+	same, err := t.equals(root)
+	if errors.Is(err, fs.ErrNotExist) { // another call swapped it while it was read
+		return false, nil
+	}
+	return same, err
 }
 
 func (t tree) equals(root fs.FS) (bool, error) {

@@ -261,6 +261,7 @@ func TestFormerDifferences(t *testing.T) {
 		"a name of white space is a name":                           {fragment: "E = $(notdir a/ b/)\n$(E) := x\n", env: env()},
 		"a carriage return is part of an included name":             {fragment: "-include nest*.mk\r", nested: "A = n\n", env: env()},
 		"eval may redefine what is being expanded":                  {fragment: "", env: env("B=$(eval B = b $(C))$(B)")},
+		"the command line knows no folder yet":                      {fragment: "", env: env("C=$(abspath /a ./x)"), args: []string{"A:=$(C)"}},
 		"an empty variable does not refer to itself":                {fragment: "", env: env("B=$(eval B = )$(B:%=x%)")},
 	} {
 		t.Run(name, func(t *testing.T) {

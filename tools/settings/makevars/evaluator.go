@@ -38,6 +38,7 @@ type Evaluator struct {
 	exportAll bool
 	place     place  // of the line being read
 	expanding *place // where the variable being expanded was defined; nil: place
+	starting  bool   // the command line is being read; make does not know its folder yet
 	included  int    // nested includes and evals
 	missing   error  // the first file that an include did not find
 	depth     int    // nested expansions
@@ -92,6 +93,8 @@ func New(ctx context.Context, opts Options) (*Evaluator, error) {
 		v.export = exportYes
 	}
 	e.vars["CURDIR"] = &Variable{Name: "CURDIR", Raw: opts.Dir, Origin: File}
+	e.starting = true
+	defer func() { e.starting = false }()
 	for _, arg := range opts.CommandLine {
 		d, ok := parseDefinition(arg)
 		if !ok {

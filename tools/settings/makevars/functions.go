@@ -416,5 +416,7 @@ func (e *Evaluator) realPath(list string) string {
 }
 
 func (e *Evaluator) absPath(list string) string {
-	return mapWords(list, func(w string) (string, bool) { return filepath.Clean(e.path(w)), true })
+	return mapWords(list, func(w string) (string, bool) {
+		return filepath.Clean(e.path(w)), !e.starting || filepath.IsAbs(w)
+	})
 }

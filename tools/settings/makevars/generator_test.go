@@ -39,7 +39,7 @@ func (g generator) input() input {
 	if g.chance(15) {
 		in.args = append(in.args, "-e")
 	}
-	in.fragment = g.pick("", "F = $(2)$(1)-$(0)$(3)\n", "F = $(if $(1),$(call G,$(1)))\nG = <$(1)$(2)>\n") + g.fragment(0)
+	in.fragment = g.pick("", "F = $(2)$(1)-$(0)$(3)\n", "F = $(if $(1),$(call G,$(1)))\nG = [$(1)$(2)]\n") + g.fragment(0)
 	in.nested = g.pick("", "C = nested $(A)\n", "ifdef A\nB += n\nendif\n", includes.ReplaceAllString(g.fragment(2), "-include nope.mk")) // an endless include is an error of another kind
 	if g.chance(5) {
 		in.fragment = strings.ReplaceAll(in.fragment, "\n", "\r\n")
