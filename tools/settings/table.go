@@ -29,7 +29,7 @@ func Groups() []Group {
 		{"Platform and output folders", platforms()},
 		{"Go builds", goBuilds()},
 		{"Envoy and ztunnel", prebuilts()},
-		{"Tests and reports", reports()},
+		{"Tests and output", reports()},
 	}
 }
 
@@ -70,7 +70,6 @@ func platforms() []Known {
 		{Name: "TARGET_OUT", Default: "$(CURDIR)/out/$(TARGET_OS)_$(TARGET_ARCH)", Summary: "folder of what build makes"},
 		{Name: "TARGET_OUT_LINUX", Default: "$(CURDIR)/out/linux_$(TARGET_ARCH)", Summary: "folder of what images are made of"},
 		{Name: "LOCAL_OUT", Default: "$(CURDIR)/out/$(SLIPWAY_HOST_OS)_$(SLIPWAY_HOST_ARCH)", Summary: "folder of what runs on this machine"},
-		{Name: "ARTIFACTS", Default: "$(TARGET_OUT)", Summary: "folder of reports that CI keeps"},
 		{Name: "SLIPWAY_CACHE", Unset: true, Summary: "folder of downloads and pinned programs; by default slipway in the user's cache folder"},
 	}
 }
@@ -130,7 +129,6 @@ func reports() []Known {
 	return []Known{
 		{Name: "T", Unset: true, Summary: "more arguments of go test", Example: "-run TestX -v"},
 		{Name: "PKG", Default: "./...", Summary: "packages that test runs"},
-		{Name: "JUNIT_OUT", Default: "$(ARTIFACTS)/junit.xml", Summary: "JUnit report of the tests"},
 		{Name: "OUTPUT", Default: "text", Summary: "form of reports: text, json, sarif, junit, github"},
 		{Name: "CI", Unset: true, Summary: "set in CI: allows pushes to the official hubs, and missing tools are failures"},
 	}
