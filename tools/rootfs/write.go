@@ -138,6 +138,11 @@ func (t tree) replace(ctx context.Context, dir string) (err error) {
 	if err := t.write(ctx, fresh); err != nil {
 		return err
 	}
+	// Another call may have put the same files there meanwhile, and somebody may
+	// read them already: then they stay.
+	if same, err := t.same(dir); err != nil || same {
+		return err
+	}
 	if err := os.Rename(dir, old); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
