@@ -208,10 +208,11 @@ func compare(t *testing.T, root, oracle string, in input) string {
 }
 
 // TestDifferential compares generated inputs with the installed make.
-// SLIPWAY_FUZZ_N says how many, SLIPWAY_FUZZ_SEED where to begin.
+// SLIPWAY_FUZZ_N says how many, SLIPWAY_FUZZ_SEED where to begin; without them
+// it is the same short slice each time, so that only a change can break it.
 func TestDifferential(t *testing.T) {
 	gnuMake(t)
-	n, seed := 300, uint64(time.Now().UnixNano())
+	n, seed := 300, uint64(1)
 	if s := os.Getenv("SLIPWAY_FUZZ_N"); s != "" {
 		n, _ = strconv.Atoi(s)
 	}
