@@ -37,6 +37,7 @@ type PlatformInput struct {
 	Platform v1.Platform
 	Result   *dockerfile.Result
 	Context  Context
+	Ignore   *dockerfile.Ignore // nil: nothing is left out
 }
 
 // Built is a finished image in the layout.
@@ -75,27 +76,29 @@ func Build(ctx context.Context, r Request) (*Built, error) {
 	if err := g.Wait(); err != nil {
 		return nil, fmt.Errorf("building %s: %w", r.Name, err)
 	}
+	return built, r.Layout.Finish(ctx, built, r.Annotations)
+}
+
+// Finish joins the images of all platforms and lists the result under its
+// name. One platform gives a plain image manifest, several give an index.
+func (l *Layout) Finish(ctx context.Context, built *Built, annotations map[string]string) error {
 	built.Descriptor = built.Platforms[0].Descriptor
 	built.Descriptor.Platform = nil
-	if len(r.Platforms) > 1 {
-		d, err := r.index(built.Platforms)
+	if len(built.Platforms) > 1 {
+		index := v1.IndexManifest{SchemaVersion: 2, MediaType: types.OCIImageIndex, Annotations: annotations}
+		for _, i := range built.Platforms {
+			index.Manifests = append(index.Manifests, i.Descriptor)
+		}
+		d, err := l.putJSON(index, types.OCIImageIndex)
 		if err != nil {
-			return nil, fmt.Errorf("building %s: %w", r.Name, err)
+			return fmt.Errorf("building %s: %w", built.Name, err)
 		}
 		built.Descriptor = d
 	}
-	if r.Name == "" {
-		return built, nil
+	if built.Name == "" {
+		return nil
 	}
-	return built, r.Layout.Name(ctx, r.Name, built.Descriptor)
-}
-
-func (r Request) index(images []PlatformImage) (v1.Descriptor, error) {
-	index := v1.IndexManifest{SchemaVersion: 2, MediaType: types.OCIImageIndex, Annotations: r.Annotations}
-	for _, i := range images {
-		index.Manifests = append(index.Manifests, i.Descriptor)
-	}
-	return r.Layout.putJSON(index, types.OCIImageIndex)
+	return l.Name(ctx, built.Name, built.Descriptor)
 }
 
 func (l *Layout) putJSON(value any, media types.MediaType) (v1.Descriptor, error) {
@@ -123,23 +126,13 @@ func (p platformBuild) run(ctx context.Context) (PlatformImage, error) {
 		maps.Copy(labels, config.Config.Labels)
 		config.Config.Labels = labels
 	}
-	manifest := v1.Manifest{SchemaVersion: 2, MediaType: types.OCIManifestSchema1, Layers: []v1.Descriptor{}, Annotations: p.request.Annotations}
 	for _, l := range layers {
 		config.RootFS.DiffIDs = append(config.RootFS.DiffIDs, l.DiffID)
-		manifest.Layers = append(manifest.Layers, v1.Descriptor{MediaType: types.MediaType(l.Media), Digest: l.Digest, Size: l.Size})
 	}
 	if err := countHistory(config); err != nil {
 		return image, err
 	}
-	if manifest.Config, err = p.request.Layout.putJSON(config, types.OCIConfigJSON); err != nil {
-		return image, err
-	}
-	if image.Descriptor, err = p.request.Layout.putJSON(manifest, types.OCIManifestSchema1); err != nil {
-		return image, err
-	}
-	platform := p.input.Platform
-	image.Descriptor.Platform = &platform
-	return image, nil
+	return image, p.request.Layout.putImage(&image, config, p.request.Annotations)
 }
 
 // layers makes the layers of an evaluated stage. What became of each is noted

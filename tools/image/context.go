@@ -5,40 +5,56 @@ package image
 
 import (
 	"archive/tar"
+	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/istio-ecosystem/slipway/tools/dockerfile"
 )
 
 // Context is a build context that exists on paper only: paths in it stand for
-// files and folders of this machine, wherever they lie.
+// files and folders of this machine, wherever they lie. The path "." stands for
+// the root: a plain folder as context.
 type Context map[string]string
+
+// Folder is the context of docker build: a folder with all that lies in it.
+func Folder(dir string) Context { return Context{".": dir} }
+
+// view is a context without what the ignore file leaves out.
+type view struct {
+	files  Context
+	ignore *dockerfile.Ignore
+}
 
 // source is a file, folder or link in a context.
 type source struct {
 	path string // in the context
-	host string
+	host string // empty: a folder that only exists because entries lie in it
 	info fs.FileInfo
 }
 
 // match returns what a source of COPY names: one entry, or all that match a
-// pattern. Links are followed for the named entry itself, not below it.
-func (c Context) match(pattern string) ([]source, error) {
+// pattern, which may be none. Links are followed for the named entry itself,
+// not below it.
+func (v view) match(pattern string) ([]source, error) {
 	if pattern == "" || pattern == "." {
 		return []source{{path: ""}}, nil
 	}
-	if !strings.ContainsAny(pattern, `*?[\`) {
-		if s, ok := c.find(pattern); ok {
-			return []source{s}, nil
+	if !isPattern(pattern) {
+		s, ok, err := v.find(pattern)
+		if err == nil && !ok {
+			err = v.missing(pattern)
 		}
-		return nil, c.missing(pattern)
+		return []source{s}, err
 	}
-	all, err := c.list("")
+	all, err := v.list("")
 	if err != nil {
 		return nil, err
 	}
@@ -48,41 +64,125 @@ func (c Context) match(pattern string) ([]source, error) {
 		if err != nil {
 			return nil, fmt.Errorf("reading the pattern %q: %w", pattern, err)
 		}
-		if ok {
-			if followed, err := os.Stat(s.host); err == nil {
-				s.info = followed
-			}
-			found = append(found, s)
+		if !ok {
+			continue
 		}
-	}
-	if len(found) == 0 {
-		return nil, c.missing(pattern)
+		if followed, ok, err := v.find(s.path); err == nil && ok {
+			s = followed
+		}
+		found = append(found, s)
 	}
 	return found, nil
 }
 
+// isPattern tells patterns from plain paths, as Go's path.Match reads them.
+func isPattern(p string) bool { return strings.ContainsAny(p, `*?[\`) }
+
 // find looks one path up: an entry, something below one, or a folder that only
 // exists because entries lie in it.
-func (c Context) find(p string) (source, bool) {
-	for dir := p; dir != "."; dir = path.Dir(dir) {
-		host, ok := c[dir]
-		if !ok {
-			continue
+func (v view) find(p string) (source, bool, error) {
+	s, ok, err := v.files.find(p)
+	if err != nil || !ok {
+		return s, false, err
+	}
+	out, err := v.ignore.Excluded(p)
+	if err != nil || !out {
+		return s, err == nil, err
+	}
+	if !s.isDir() { // an ignore file may take back what lies in a folder, so only files are gone
+		return s, false, nil
+	}
+	below, err := v.list(p)
+	return s, len(below) > 0, err
+}
+
+func (c Context) find(p string) (source, bool, error) {
+	for dir := p; ; dir = path.Dir(dir) {
+		if host, ok := c[dir]; ok {
+			rel := strings.TrimPrefix(strings.TrimPrefix(p, dir), "/")
+			if dir == "." {
+				rel = p
+			}
+			return lookIn(host, p, rel)
 		}
-		full := filepath.Join(host, filepath.FromSlash(strings.TrimPrefix(p, dir)))
-		info, err := os.Stat(full)
-		return source{p, full, info}, err == nil
+		if dir == "." {
+			break
+		}
 	}
 	for name := range c {
 		if strings.HasPrefix(name, p+"/") {
-			return source{path: p}, true
+			return source{path: p}, true, nil
 		}
 	}
-	return source{}, false
+	return source{}, false, nil
+}
+
+// lookIn follows links in a path below a folder of this machine without ever
+// leaving it, as BuildKit does in a context. The folder itself may be a link.
+func lookIn(root, name, rel string) (source, bool, error) {
+	done, rest := "", strings.Split(path.Clean(rel), "/")
+	for links := 0; len(rest) > 0; {
+		part := rest[0]
+		rest = rest[1:]
+		switch part {
+		case "", ".":
+			continue
+		case "..":
+			done = strings.TrimPrefix(path.Dir("/"+done), "/")
+			continue
+		}
+		full := filepath.Join(root, filepath.FromSlash(done), part)
+		info, err := os.Lstat(full)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+			return source{}, false, nil
+		}
+		if err != nil {
+			return source{}, false, fmt.Errorf("reading %q of the build context: %w", name, err)
+		}
+		if info.Mode()&fs.ModeSymlink == 0 {
+			done = path.Join(done, part)
+			continue
+		}
+		link, err := os.Readlink(full)
+		if links++; err != nil || links > maxLinks {
+			return source{}, false, fmt.Errorf("reading %q of the build context: %q leads through too many links", name, full)
+		}
+		if filepath.IsAbs(link) {
+			done = ""
+		}
+		rest = append(strings.Split(filepath.ToSlash(link), "/"), rest...)
+	}
+	full := filepath.Join(root, filepath.FromSlash(done))
+	info, err := os.Stat(full)
+	if errors.Is(err, fs.ErrNotExist) {
+		return source{}, false, nil
+	}
+	if err != nil {
+		return source{}, false, fmt.Errorf("reading %q of the build context: %w", name, err)
+	}
+	return source{name, full, info}, true, nil
 }
 
 // list returns all that lies below a folder of the context, sorted, without
-// following links.
+// following links and without what is ignored.
+func (v view) list(dir string) ([]source, error) {
+	all, err := v.files.list(dir)
+	if err != nil || v.ignore == nil {
+		return all, err
+	}
+	kept := map[string]bool{}
+	for _, s := range all {
+		out, err := v.ignore.Excluded(s.path)
+		if err != nil {
+			return nil, fmt.Errorf("reading the ignore file: %w", err)
+		}
+		for p := s.path; !out && p != "." && !kept[p]; p = path.Dir(p) {
+			kept[p] = true
+		}
+	}
+	return slices.DeleteFunc(all, func(s source) bool { return !kept[s.path] }), nil
+}
+
 func (c Context) list(dir string) ([]source, error) {
 	var all []source
 	seen := map[string]bool{}
@@ -92,23 +192,24 @@ func (c Context) list(dir string) ([]source, error) {
 			all = append(all, s)
 		}
 	}
-	if s, ok := c.find(dir); ok && s.host != "" {
-		if err := walk(s, add); err != nil {
-			return nil, err
+	for _, name := range slices.Sorted(maps.Keys(c)) {
+		if name == "." || dir == name || strings.HasPrefix(dir, name+"/") {
+			if err := c.listIn(dir, add); err != nil {
+				return nil, err
+			}
+			continue
 		}
-	}
-	for name, host := range c {
 		if dir != "" && !strings.HasPrefix(name, dir+"/") {
 			continue
 		}
 		for parent := path.Dir(name); parent != "." && parent != dir; parent = path.Dir(parent) {
 			add(source{path: parent})
 		}
-		info, err := os.Stat(host)
+		info, err := os.Stat(c[name])
 		if err != nil {
 			return nil, fmt.Errorf("reading %q of the build context: %w", name, err)
 		}
-		s := source{name, host, info}
+		s := source{name, c[name], info}
 		add(s)
 		if info.IsDir() {
 			if err := walk(s, add); err != nil {
@@ -116,43 +217,112 @@ func (c Context) list(dir string) ([]source, error) {
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b source) int { return strings.Compare(a.path, b.path) })
+	slices.SortFunc(all, func(a, b source) int { return comparePaths(a.path, b.path) })
 	return all, nil
+}
+
+// listIn lists what lies in a folder of this machine.
+func (c Context) listIn(dir string, add func(source)) error {
+	s, ok, err := c.find(dir)
+	if dir == "" {
+		s, ok, err = lookIn(c["."], "", "")
+	}
+	if err != nil || !ok || s.host == "" || !s.isDir() {
+		return err
+	}
+	return walk(s, add)
+}
+
+// comparePaths orders paths as a walk visits them: a folder before what lies
+// in it, and all of it before the next name.
+func comparePaths(a, b string) int {
+	return strings.Compare(strings.ReplaceAll(a, "/", "\x00"), strings.ReplaceAll(b, "/", "\x00"))
 }
 
 // walk visits what lies below a folder.
 func walk(root source, visit func(source)) error {
-	return filepath.WalkDir(root.host, func(full string, d fs.DirEntry, err error) error {
+	host, err := filepath.EvalSymlinks(root.host)
+	if err != nil {
+		return fmt.Errorf("reading the build context: %w", err)
+	}
+	return filepath.WalkDir(host, func(full string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return fmt.Errorf("reading the build context: %w", err)
 		}
-		if full == root.host {
+		if full == host {
 			return nil
 		}
 		info, err := d.Info()
 		if err != nil {
 			return fmt.Errorf("reading the build context: %w", err)
 		}
-		visit(source{path.Join(root.path, filepath.ToSlash(strings.TrimPrefix(full, root.host))), full, info})
+		visit(source{path.Join(root.path, filepath.ToSlash(strings.TrimPrefix(full, host))), full, info})
 		return nil
 	})
 }
 
 // missing says what the context has in place of the pattern.
-func (c Context) missing(pattern string) error {
+func (v view) missing(pattern string) error {
+	if _, there, err := v.files.find(pattern); err == nil && there {
+		return fmt.Errorf("%q is left out of the build context by the ignore file", pattern)
+	}
 	var names []string
-	for name, host := range c {
+	for name, host := range v.files {
+		if name == "." {
+			return fmt.Errorf("%q is not in the build context, which is the folder %s", pattern, host)
+		}
 		if path.Base(name) == path.Base(pattern) {
 			return fmt.Errorf("%q is not in the build context; %q is", pattern, name)
 		}
 		names = append(names, name)
-		_ = host
 	}
 	slices.Sort(names)
 	if len(names) > 12 {
 		names = append(names[:12], "…")
 	}
+	if len(names) == 0 {
+		return fmt.Errorf("%q is not in the build context, which is empty", pattern)
+	}
 	return fmt.Errorf("%q is not in the build context, which has %s", pattern, strings.Join(names, ", "))
+}
+
+// Entry is one file, folder or link of a context, with the mode that it gets
+// in an image.
+type Entry struct {
+	Path string // slash-separated
+	Host string // of a file: where its content is
+	Mode fs.FileMode
+	Size int64
+	Link string
+	// Stamp changes whenever the file does: the time of its last change, in
+	// nanoseconds.
+	Stamp int64
+}
+
+// Entries lists a context as a builder of images sees it, folders before what
+// lies in them, without what the ignore file, which may be nil, leaves out.
+func (c Context) Entries(ignore *dockerfile.Ignore) ([]Entry, error) {
+	all, err := view{c, ignore}.list("")
+	if err != nil {
+		return nil, err
+	}
+	entries := make([]Entry, 0, len(all))
+	for _, s := range all {
+		n, err := s.entry()
+		if err != nil {
+			return nil, err
+		}
+		state := s.state()
+		e := Entry{Path: s.path, Host: n.Host, Mode: fs.FileMode(n.Mode), Size: n.Size, Link: n.Link, Stamp: max(state.Modified, state.Changed)}
+		switch n.Kind {
+		case tar.TypeDir:
+			e.Mode |= fs.ModeDir
+		case tar.TypeSymlink:
+			e.Mode |= fs.ModeSymlink
+		}
+		entries = append(entries, e)
+	}
+	return entries, nil
 }
 
 func (s source) isDir() bool { return s.info == nil || s.info.IsDir() }

@@ -179,8 +179,8 @@ func (cp *copier) add(n node) error {
 }
 
 // pick takes files from the context.
-func (c Context) pick(pattern string) ([]picked, error) {
-	sources, err := c.match(pattern)
+func (v view) pick(pattern string) ([]picked, error) {
+	sources, err := v.match(pattern)
 	if err != nil {
 		return nil, err
 	}
@@ -192,7 +192,7 @@ func (c Context) pick(pattern string) ([]picked, error) {
 		}
 		p := picked{s.path, []item{{"", n}}}
 		if s.isDir() {
-			list, err := c.list(s.path)
+			list, err := v.list(s.path)
 			if err != nil {
 				return nil, err
 			}

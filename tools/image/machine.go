@@ -50,7 +50,13 @@ func machine(path string) (elf.Machine, bool) {
 	}
 	defer func() { _ = f.Close() }()
 	head := make([]byte, 20)
-	if n, _ := f.ReadAt(head, 0); n < len(head) || string(head[:4]) != elf.ELFMAG {
+	n, _ := f.ReadAt(head, 0)
+	return machineIn(head[:n])
+}
+
+// machineIn reads the first 20 bytes of a program.
+func machineIn(head []byte) (elf.Machine, bool) {
+	if len(head) < 20 || string(head[:4]) != elf.ELFMAG {
 		return 0, false
 	}
 	if elf.Data(head[elf.EI_DATA]) == elf.ELFDATA2MSB {

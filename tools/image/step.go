@@ -120,8 +120,9 @@ func (p platformBuild) sources(ctx context.Context, s dockerfile.Step, below []L
 				parts = append(parts, "from "+layer.Digest.Hex)
 			}
 		} else {
-			from = p.input.Context
-			if states, err = p.input.Context.states(s.Copy.Sources); err != nil {
+			v := view{p.input.Context, p.input.Ignore}
+			from = v
+			if states, err = v.states(s.Copy.Sources); err != nil {
 				return nil, nil, "", err
 			}
 		}
@@ -134,10 +135,10 @@ func (p platformBuild) sources(ctx context.Context, s dockerfile.Step, below []L
 }
 
 // states lists the state of all files that the sources name.
-func (c Context) states(sources []string) ([]fileState, error) {
+func (v view) states(sources []string) ([]fileState, error) {
 	var states []fileState
 	for _, pattern := range sources {
-		matches, err := c.match(pattern)
+		matches, err := v.match(pattern)
 		if err != nil {
 			return nil, err
 		}
@@ -146,7 +147,7 @@ func (c Context) states(sources []string) ([]fileState, error) {
 			if !m.isDir() {
 				continue
 			}
-			below, err := c.list(m.path)
+			below, err := v.list(m.path)
 			if err != nil {
 				return nil, err
 			}
