@@ -121,10 +121,7 @@ func (s *solve) engine(ctx context.Context, progress io.Writer) ([]image.Platfor
 	if err != nil {
 		return nil, fmt.Errorf("fetching image %s from %s: %w", id, s.con.endpoint, err)
 	}
-	made, err := s.into.Adopt(image.Foreign{
-		Manifest: manifest, Platform: s.platforms[0], Codec: s.codec, Created: s.request.Created,
-		Labels: s.request.Labels, Annotations: s.request.Annotations, AnyMachine: s.request.AnyMachine,
-	})
+	made, err := s.into.Adopt(s.foreign(manifest, s.platforms[0], func(v1.Hash) bool { return true }))
 	return []image.PlatformImage{made}, err
 }
 

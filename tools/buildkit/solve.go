@@ -121,8 +121,9 @@ func (s *solve) layout(ctx context.Context, progress io.Writer) ([]image.Platfor
 	if err != nil {
 		return nil, err
 	}
+	in := newIntake(s.into, s.codec)
 	opt.Exports = []client.ExportEntry{{
-		Type: client.ExporterOCI, OutputStore: newIntake(s.into, s.codec),
+		Type: client.ExporterOCI, OutputStore: in,
 		Attrs: map[string]string{"tar": "false", "compression": "uncompressed", "oci-mediatypes": "true"},
 	}}
 	response, err := s.run(ctx, opt, progress)
@@ -133,11 +134,11 @@ func (s *solve) layout(ctx context.Context, progress io.Writer) ([]image.Platfor
 	if err != nil {
 		return nil, fmt.Errorf("reading what the builder made: %w", err)
 	}
-	return s.adopt(d)
+	return s.adopt(d, in.isFresh)
 }
 
 // adopt finds the image of each platform behind a digest.
-func (s *solve) adopt(d v1.Hash) ([]image.PlatformImage, error) {
+func (s *solve) adopt(d v1.Hash, fresh func(v1.Hash) bool) ([]image.PlatformImage, error) {
 	f, err := s.into.Blob(d)
 	if err != nil {
 		return nil, fmt.Errorf("the builder did not hand over %s: %w", d, err)
@@ -157,16 +158,20 @@ func (s *solve) adopt(d v1.Hash) ([]image.PlatformImage, error) {
 			}
 			manifest = index.Manifests[at].Digest
 		}
-		made, err := s.into.Adopt(image.Foreign{
-			Manifest: manifest, Platform: p, Codec: s.codec, Created: s.request.Created,
-			Labels: s.request.Labels, Annotations: s.request.Annotations, AnyMachine: s.request.AnyMachine,
-		})
+		made, err := s.into.Adopt(s.foreign(manifest, p, fresh))
 		if err != nil {
 			return nil, err
 		}
 		images = append(images, made)
 	}
 	return images, nil
+}
+
+func (s *solve) foreign(manifest v1.Hash, p v1.Platform, fresh func(v1.Hash) bool) image.Foreign {
+	return image.Foreign{
+		Manifest: manifest, Platform: p, Codec: s.codec, Created: s.request.Created,
+		Labels: s.request.Labels, Annotations: s.request.Annotations, AnyMachine: s.request.AnyMachine, Fresh: fresh,
+	}
 }
 
 // samePlatform lets BuildKit add the variant that goes without saying (arm64

@@ -28,10 +28,18 @@ type intake struct {
 
 	mu      sync.Mutex
 	writers map[string]*intakeWriter // by reference, those that are being written
+	fresh   map[v1.Hash]bool         // what came in this run
 }
 
 func newIntake(layout *image.Layout, codec image.Codec) *intake {
-	return &intake{layout: layout, codec: codec, writers: map[string]*intakeWriter{}}
+	return &intake{layout: layout, codec: codec, writers: map[string]*intakeWriter{}, fresh: map[v1.Hash]bool{}}
+}
+
+// isFresh tells whether a blob came in this run.
+func (s *intake) isFresh(h v1.Hash) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.fresh[h]
 }
 
 func hashOf(d digest.Digest) v1.Hash {
@@ -186,6 +194,7 @@ func (w *intakeWriter) finish(why error) error {
 	w.cancel()
 	w.store.mu.Lock()
 	delete(w.store.writers, w.ref)
+	w.store.fresh[hashOf(w.want)] = err == nil
 	w.store.mu.Unlock()
 	return err
 }

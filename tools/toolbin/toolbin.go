@@ -35,6 +35,12 @@ func GolangciLint() Tool {
 	}
 }
 
+// Buildkitd is the daemon that builds images with RUN, for tests and for
+// machines that have none. It needs runc, and root or user namespaces.
+func Buildkitd() Tool {
+	return Tool{Name: "buildkitd", Package: "github.com/moby/buildkit/cmd/buildkitd", Version: "v0.34.2"}
+}
+
 // Ensure returns the path of the tool below the folder cache, and compiles it
 // when it is not there. The tool is built for this machine whatever GOOS and
 // GOARCH say. Two runs at once both end with a whole program.
