@@ -256,7 +256,8 @@ func walk(root source, visit func(source)) error {
 		if err != nil {
 			return fmt.Errorf("reading the build context: %w", err)
 		}
-		visit(source{path.Join(root.path, filepath.ToSlash(strings.TrimPrefix(full, host))), full, info})
+		rel := strings.TrimPrefix(filepath.ToSlash(strings.TrimPrefix(full, host)), "/")
+		visit(source{path.Join(root.path, rel), full, info})
 		return nil
 	})
 }

@@ -6,6 +6,7 @@ package image
 import (
 	"archive/tar"
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"debug/elf"
@@ -98,9 +99,11 @@ func (l *Layout) TakenBefore(h v1.Hash, codec Codec) (Taken, bool) {
 
 func takenKey(h v1.Hash, codec Codec) string { return "taken-" + codec.key() + "-" + h.Hex }
 
-// isTar knows a tar by its magic; JSON and compressed layers have other bytes
-// there.
-func isTar(head []byte) bool { return len(head) == 512 && string(head[257:262]) == "ustar" }
+// isTar knows a tar by its magic, and an empty one by its zeros; JSON and
+// compressed layers have other bytes there.
+func isTar(head []byte) bool {
+	return len(head) == 512 && (string(head[257:262]) == "ustar" || bytes.Count(head, []byte{0}) == 512)
+}
 
 // retime copies a tar into the compressor with all times set to 1970, and
 // returns the digest of the new tar.
@@ -174,6 +177,7 @@ type Foreign struct {
 	Labels      map[string]string
 	Annotations map[string]string
 	AnyMachine  bool
+	Fresh       func(v1.Hash) bool // tells blobs that were handed over in this run
 }
 
 // Adopt turns the image of another builder into one like those that Build
@@ -222,7 +226,7 @@ func (l *Layout) adoptLayers(f Foreign, manifest v1.Manifest, config *v1.ConfigF
 		info := LayerInfo{Layer: taken.Layer}
 		if taken.Made {
 			config.RootFS.DiffIDs[i] = taken.Layer.DiffID
-			info.Fresh = true
+			info.Fresh = f.Fresh(d.Digest)
 		} else {
 			info.Layer = Layer{DiffID: config.RootFS.DiffIDs[i], Digest: d.Digest, Size: d.Size, Media: string(ociMedia(d.MediaType))}
 		}
