@@ -45,10 +45,12 @@ func (s *stageState) configure(command instructions.Command) error {
 	case *instructions.HealthCheckCommand:
 		h := c.Health
 		config.Healthcheck = &v1.HealthConfig{Test: h.Test, Interval: h.Interval, Timeout: h.Timeout, StartPeriod: h.StartPeriod, Retries: h.Retries}
+		s.result.StartInterval = h.StartInterval
 		s.step(line, "HEALTHCHECK %+v", *h)
 	case *instructions.OnbuildCommand:
 		config.OnBuild = append(config.OnBuild, c.Expression) // no history entry in BuildKit either
 	case *instructions.MaintainerCommand:
+		s.result.Author = c.Maintainer
 		s.step(line, "MAINTAINER %s", c.Maintainer)
 	default:
 		return fmt.Errorf("this instruction is not known to Slipway")

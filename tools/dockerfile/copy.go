@@ -47,7 +47,7 @@ func (s *stageState) addCopy(verb string, paths instructions.SourcesAndDest, out
 		if isRemote(source) { // a variable held the URL
 			return fmt.Errorf("%q comes from the network, which needs a builder", source)
 		}
-		out.Sources = append(out.Sources, cleanSource(source))
+		out.Sources = append(out.Sources, cleanSource(source, out.Parents))
 	}
 	for _, content := range paths.SourceContents {
 		text := content.Data
@@ -64,7 +64,11 @@ func (s *stageState) addCopy(verb string, paths instructions.SourcesAndDest, out
 	if len(out.Sources)+len(out.Heredocs) > 1 && !strings.HasSuffix(out.Dest, "/") {
 		return fmt.Errorf("several sources need a folder to go to: end %q with a slash", paths.DestPath)
 	}
-	names := append([]string{}, paths.SourcePaths...)
+	if out.Link && strings.ContainsFunc(out.Chown, func(r rune) bool { return r != ':' && (r < '0' || r > '9') }) && out.Chmod == "" {
+		return fmt.Errorf("--chown=%s: with --link there are no files in which names could be looked up; use numbers", out.Chown)
+	}
+	names := flagTexts(out)
+	names = append(names, paths.SourcePaths...)
 	for _, h := range out.Heredocs {
 		names = append(names, "<<"+h.Name)
 	}
@@ -76,10 +80,28 @@ func (s *stageState) addCopy(verb string, paths instructions.SourcesAndDest, out
 	return nil
 }
 
+// flagTexts are the flags that BuildKit writes into the history.
+func flagTexts(c *Copy) []string {
+	var texts []string
+	if c.Parents {
+		texts = append(texts, "--parents")
+	}
+	if c.Chown != "" {
+		texts = append(texts, "--chown="+c.Chown)
+	}
+	if c.Chmod != "" {
+		texts = append(texts, "--chmod="+c.Chmod)
+	}
+	return texts
+}
+
 // cleanSource makes a source relative to the root of the context; a way out of
 // the context ends at its root, as in BuildKit. A trailing slash has no
 // meaning for a source.
-func cleanSource(source string) string {
+func cleanSource(source string, parents bool) string {
+	if before, after, ok := strings.Cut(source, "/./"); ok && parents {
+		return cleanSource(before, false) + "/./" + cleanSource(after, false)
+	}
 	return strings.TrimPrefix(path.Clean("/"+source), "/")
 }
 

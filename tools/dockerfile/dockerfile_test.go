@@ -19,21 +19,26 @@ import (
 var amd64 = v1.Platform{OS: "linux", Architecture: "amd64"}
 
 // bases are the images that tests may start from.
-func bases(reference string, _ v1.Platform) (*v1.ConfigFile, error) {
+func bases(reference string, _ v1.Platform) (*dockerfile.BaseConfig, error) {
 	switch reference {
 	case "plain":
-		return &v1.ConfigFile{}, nil
+		return &dockerfile.BaseConfig{}, nil
 	case "base":
-		return &v1.ConfigFile{Config: v1.Config{
+		return &dockerfile.BaseConfig{ConfigFile: v1.ConfigFile{Config: v1.Config{
 			Env: []string{"PATH=/bin", "HOME=/root"}, WorkingDir: "/srv", User: "7", Cmd: []string{"sh"},
 			Labels: map[string]string{"from": "base"},
-		}}, nil
+		}}}, nil
 	case "trigger":
-		return &v1.ConfigFile{Config: v1.Config{OnBuild: []string{"ENV T=1", "COPY x /x"}}}, nil
+		return onBuild("ENV T=1", "COPY x /x"), nil
 	case "runner":
-		return &v1.ConfigFile{Config: v1.Config{OnBuild: []string{"RUN make"}}}, nil
+		return onBuild("RUN make"), nil
 	}
 	return nil, fmt.Errorf("there is no image %q", reference)
+}
+
+// onBuild is an image that asks its children to do something.
+func onBuild(triggers ...string) *dockerfile.BaseConfig {
+	return &dockerfile.BaseConfig{ConfigFile: v1.ConfigFile{Config: v1.Config{OnBuild: triggers}}}
 }
 
 func evaluate(text string, o dockerfile.Options) (*dockerfile.Result, error) {

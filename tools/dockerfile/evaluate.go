@@ -118,6 +118,7 @@ func (e *evaluation) stage(i int) (*Result, error) {
 		parent := e.done[base.Stage]
 		s.result.Root = parent.Root
 		s.result.Config = *parent.Config.DeepCopy()
+		s.result.Author, s.result.StartInterval = parent.Author, parent.StartInterval
 		s.result.Steps = slices.Clone(parent.Steps)
 	case FromImage:
 		config, err := e.configOf(base.Reference, base.Platform)
@@ -125,6 +126,7 @@ func (e *evaluation) stage(i int) (*Result, error) {
 			return nil, e.plan.errorf(base.Line, "FROM %s: %w", base.Reference, err)
 		}
 		s.result.Config = *config.Config.DeepCopy()
+		s.result.Author, s.result.StartInterval = config.Author, config.StartInterval
 		triggers, s.result.Config.OnBuild = config.Config.OnBuild, nil
 	}
 	for _, kv := range s.result.Config.Env {

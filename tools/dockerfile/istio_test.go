@@ -29,7 +29,9 @@ func istio(t *testing.T) string {
 	return trees[len(trees)-1]
 }
 
-func anyBase(string, v1.Platform) (*v1.ConfigFile, error) { return &v1.ConfigFile{}, nil }
+func anyBase(string, v1.Platform) (*dockerfile.BaseConfig, error) {
+	return &dockerfile.BaseConfig{}, nil
+}
 
 // Every Dockerfile of Istio is read; those of the images that its daemonless
 // builder makes have no obstacle, for each variant and platform.

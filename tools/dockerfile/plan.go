@@ -108,15 +108,12 @@ func (p *Plan) globals() error {
 	return nil
 }
 
-// findTarget looks a stage up by name, without regard to case, or by number.
+// findTarget looks a stage up by name, without regard to case.
 func (f *File) findTarget(target string) (int, error) {
 	if target == "" {
 		return len(f.stages) - 1, nil
 	}
 	if i, ok := instructions.HasStage(f.stages, target); ok {
-		return i, nil
-	}
-	if i, err := strconv.Atoi(target); err == nil && i >= 0 && i < len(f.stages) {
 		return i, nil
 	}
 	var names []string

@@ -5,6 +5,7 @@ package dockerfile
 
 import (
 	"fmt"
+	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
@@ -49,16 +50,26 @@ func (o Obstacle) String() string {
 	return fmt.Sprintf("%s:%d: %s: %s", o.File, o.Line, o.Text, o.Reason)
 }
 
+// BaseConfig is the configuration of a base image.
+type BaseConfig struct {
+	v1.ConfigFile
+
+	StartInterval time.Duration // of the health check, which v1.HealthConfig lacks
+}
+
 // ConfigOf returns the configuration of a base image.
-type ConfigOf func(reference string, platform v1.Platform) (*v1.ConfigFile, error)
+type ConfigOf func(reference string, platform v1.Platform) (*BaseConfig, error)
 
 // Result is one evaluated stage, flattened: Root is a FromImage or Scratch
 // base, and Steps hold those of all stages between it and this stage.
 type Result struct {
 	Root   Base
 	Config v1.Config // of the finished image: the root's, with all instructions applied
-	Steps  []Step
-	Unused []string // build arguments that were given and never declared
+	Author string    // of MAINTAINER
+	// StartInterval of the health check, for which Config has no place.
+	StartInterval time.Duration
+	Steps         []Step
+	Unused        []string // build arguments that were given and never declared
 }
 
 // Step is one instruction that ends up in the image's history. A step with

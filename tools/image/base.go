@@ -7,11 +7,13 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
@@ -19,6 +21,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 
+	"github.com/istio-ecosystem/slipway/tools/dockerfile"
 	"github.com/istio-ecosystem/slipway/tools/fail"
 )
 
@@ -27,6 +30,8 @@ type Base struct {
 	Digest v1.Hash // of the image manifest for the platform
 	Config v1.ConfigFile
 	Layers []Layer
+	// StartInterval of the health check, for which Config has no place.
+	StartInterval time.Duration
 }
 
 // Bases finds base images: those that the caller has built itself, and those
@@ -93,10 +98,22 @@ func (b *Bases) fromLayout(d v1.Descriptor, reference string, platform v1.Platfo
 	if err := b.Layout.readJSON(manifest.Config.Digest, &base.Config); err != nil {
 		return nil, err
 	}
+	var extra healthConfig
+	if err := b.Layout.readJSON(manifest.Config.Digest, &extra); err != nil {
+		return nil, err
+	}
+	base.StartInterval = extra.Config.Healthcheck.StartInterval
 	if err := matches(base.Config, reference, platform); err != nil {
 		return nil, err
 	}
 	return base, base.fill(manifest)
+}
+
+// healthConfig reads what v1.ConfigFile leaves out.
+type healthConfig struct {
+	Config struct {
+		Healthcheck struct{ StartInterval time.Duration }
+	} `json:"config"`
 }
 
 // choose picks the image of a platform out of an index.
@@ -229,6 +246,15 @@ func (b *Bases) download(ctx context.Context, img v1.Image, reference string, pl
 		return nil, fmt.Errorf("reading the manifest of %s: %w", reference, err)
 	}
 	base := &Base{Digest: digest, Config: *config}
+	text, err := img.RawConfigFile()
+	if err != nil {
+		return nil, fmt.Errorf("reading the configuration of %s: %w", reference, err)
+	}
+	var extra healthConfig
+	if err := json.Unmarshal(text, &extra); err != nil {
+		return nil, fmt.Errorf("reading the configuration of %s: %w", reference, err)
+	}
+	base.StartInterval = extra.Config.Healthcheck.StartInterval
 	if err := base.fill(*manifest); err != nil {
 		return nil, err
 	}
@@ -278,12 +304,12 @@ func keyOf(parts ...string) string {
 }
 
 // ConfigOf is what dockerfile.Plan.Evaluate asks for.
-func (b *Bases) ConfigOf(ctx context.Context) func(string, v1.Platform) (*v1.ConfigFile, error) {
-	return func(reference string, platform v1.Platform) (*v1.ConfigFile, error) {
+func (b *Bases) ConfigOf(ctx context.Context) dockerfile.ConfigOf {
+	return func(reference string, platform v1.Platform) (*dockerfile.BaseConfig, error) {
 		base, err := b.Get(ctx, reference, platform)
 		if err != nil {
 			return nil, err
 		}
-		return &base.Config, nil
+		return &dockerfile.BaseConfig{ConfigFile: base.Config, StartInterval: base.StartInterval}, nil
 	}
 }

@@ -6,6 +6,7 @@ package image
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"time"
@@ -118,6 +119,7 @@ func (p platformBuild) run(ctx context.Context) (PlatformImage, error) {
 	}
 	config := v1.ConfigFile{
 		Architecture: p.input.Platform.Architecture, OS: p.input.Platform.OS, Variant: p.input.Platform.Variant,
+		Author:  p.input.Result.Author,
 		Created: v1.Time{Time: p.request.Created.UTC()}, Config: *p.input.Result.Config.DeepCopy(),
 		RootFS: v1.RootFS{Type: "layers", DiffIDs: []v1.Hash{}}, History: history,
 	}
@@ -132,7 +134,39 @@ func (p platformBuild) run(ctx context.Context) (PlatformImage, error) {
 	if err := countHistory(config); err != nil {
 		return image, err
 	}
-	return image, p.request.Layout.putImage(&image, config, p.request.Annotations)
+	whole, err := withStartInterval(config, p.input.Result.StartInterval)
+	if err != nil {
+		return image, err
+	}
+	return image, p.request.Layout.putImage(&image, whole, p.request.Annotations)
+}
+
+// withStartInterval adds the one field of health checks that v1.ConfigFile has
+// no place for.
+func withStartInterval(config v1.ConfigFile, interval time.Duration) (any, error) {
+	if interval == 0 || config.Config.Healthcheck == nil {
+		return config, nil
+	}
+	text, err := json.Marshal(config)
+	if err != nil {
+		return nil, err
+	}
+	var whole, inner, health map[string]json.RawMessage
+	if err := json.Unmarshal(text, &whole); err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(whole["config"], &inner); err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(inner["Healthcheck"], &health); err != nil {
+		return nil, err
+	}
+	err = errors.Join(
+		replace(health, map[string]any{"StartInterval": interval}),
+		replace(inner, map[string]any{"Healthcheck": health}),
+		replace(whole, map[string]any{"config": inner}),
+	)
+	return whole, err
 }
 
 // layers makes the layers of an evaluated stage. What became of each is noted

@@ -4,6 +4,7 @@
 package image
 
 import (
+	"compress/bzip2"
 	"fmt"
 	"io"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+	"github.com/ulikunitz/xz"
 
 	"github.com/istio-ecosystem/slipway/tools/fail"
 )
@@ -76,7 +78,7 @@ func (nopCloser) Close() error { return nil }
 // decompress recognises the compression by its first bytes, since media types
 // of base images are not always right.
 func decompress(r io.Reader) (io.ReadCloser, error) {
-	head := make([]byte, 4)
+	head := make([]byte, 6)
 	n, err := io.ReadFull(r, head)
 	if err != nil && n == 0 {
 		return nil, err
@@ -85,7 +87,12 @@ func decompress(r io.Reader) (io.ReadCloser, error) {
 	switch {
 	case n >= 2 && head[0] == 0x1f && head[1] == 0x8b:
 		return gzip.NewReader(whole)
-	case n == 4 && string(head) == "\x28\xb5\x2f\xfd":
+	case n >= 3 && string(head[:3]) == "BZh":
+		return io.NopCloser(bzip2.NewReader(whole)), nil
+	case n == 6 && string(head) == "\xfd7zXZ\x00":
+		d, err := xz.NewReader(whole)
+		return io.NopCloser(d), err
+	case n >= 4 && string(head[:4]) == "\x28\xb5\x2f\xfd":
 		d, err := zstd.NewReader(whole)
 		if err != nil {
 			return nil, err

@@ -35,7 +35,8 @@ type view struct {
 
 // source is a file, folder or link in a context.
 type source struct {
-	path string // in the context
+	name string // as asked for
+	path string // in the context, with links followed
 	host string // empty: a folder that only exists because entries lie in it
 	info fs.FileInfo
 }
@@ -44,33 +45,37 @@ type source struct {
 // pattern, which may be none. Links are followed for the named entry itself,
 // not below it.
 func (v view) match(pattern string) ([]source, error) {
-	if pattern == "" || pattern == "." {
-		return []source{{path: ""}}, nil
-	}
-	if !isPattern(pattern) {
-		s, ok, err := v.find(pattern)
+	plain, rest := splitPattern(pattern)
+	dir, ok, err := v.find(plain)
+	if rest == "" {
 		if err == nil && !ok {
 			err = v.missing(pattern)
 		}
-		return []source{s}, err
+		return []source{dir}, err
 	}
-	all, err := v.list("")
+	if err != nil || !ok {
+		return nil, err
+	}
+	all, err := v.list(dir.path)
 	if err != nil {
 		return nil, err
 	}
 	var found []source
 	for _, s := range all {
-		ok, err := path.Match(pattern, s.path)
+		ok, err := path.Match(rest, strings.TrimPrefix(strings.TrimPrefix(s.path, dir.path), "/"))
 		if err != nil {
 			return nil, fmt.Errorf("reading the pattern %q: %w", pattern, err)
 		}
 		if !ok {
 			continue
 		}
-		if followed, ok, err := v.find(s.path); err == nil && ok {
-			s = followed
+		followed, ok, err := v.find(s.path)
+		if err != nil {
+			return nil, err
 		}
-		found = append(found, s)
+		if ok {
+			found = append(found, followed)
+		}
 	}
 	return found, nil
 }
@@ -81,29 +86,33 @@ func isPattern(p string) bool { return strings.ContainsAny(p, `*?[\`) }
 // find looks one path up: an entry, something below one, or a folder that only
 // exists because entries lie in it.
 func (v view) find(p string) (source, bool, error) {
+	if p == "" || p == "." {
+		return source{}, true, nil
+	}
 	s, ok, err := v.files.find(p)
 	if err != nil || !ok {
 		return s, false, err
 	}
-	out, err := v.ignore.Excluded(p)
-	if err != nil || !out {
-		return s, err == nil, err
+	for _, p := range []string{p, s.path} {
+		out, err := v.ignore.Excluded(p)
+		if err != nil || out && !s.isDir() {
+			return s, false, err
+		}
+		if out { // the ignore file may take back what lies in a folder
+			below, err := v.list(s.path)
+			return s, len(below) > 0, err
+		}
 	}
-	if !s.isDir() { // an ignore file may take back what lies in a folder, so only files are gone
-		return s, false, nil
-	}
-	below, err := v.list(p)
-	return s, len(below) > 0, err
+	return s, true, nil
 }
 
 func (c Context) find(p string) (source, bool, error) {
 	for dir := p; ; dir = path.Dir(dir) {
 		if host, ok := c[dir]; ok {
-			rel := strings.TrimPrefix(strings.TrimPrefix(p, dir), "/")
 			if dir == "." {
-				rel = p
+				return lookIn(host, "", p)
 			}
-			return lookIn(host, p, rel)
+			return lookIn(host, dir, strings.TrimPrefix(strings.TrimPrefix(p, dir), "/"))
 		}
 		if dir == "." {
 			break
@@ -111,56 +120,40 @@ func (c Context) find(p string) (source, bool, error) {
 	}
 	for name := range c {
 		if strings.HasPrefix(name, p+"/") {
-			return source{path: p}, true, nil
+			return source{name: p, path: p}, true, nil
 		}
 	}
 	return source{}, false, nil
 }
 
-// lookIn follows links in a path below a folder of this machine without ever
-// leaving it, as BuildKit does in a context. The folder itself may be a link.
-func lookIn(root, name, rel string) (source, bool, error) {
-	done, rest := "", strings.Split(path.Clean(rel), "/")
-	for links := 0; len(rest) > 0; {
-		part := rest[0]
-		rest = rest[1:]
-		switch part {
-		case "", ".":
-			continue
-		case "..":
-			done = strings.TrimPrefix(path.Dir("/"+done), "/")
-			continue
-		}
-		full := filepath.Join(root, filepath.FromSlash(done), part)
+// lookIn finds a path below a folder of this machine, which is at in the
+// context. Links in the path never lead out of that folder, as in BuildKit;
+// the folder itself may be a link.
+func lookIn(root, at, rel string) (source, bool, error) {
+	name := path.Join(at, rel)
+	var failure error
+	done, err := resolve(func(p string) (node, bool) {
+		full := filepath.Join(root, filepath.FromSlash(p))
 		info, err := os.Lstat(full)
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-			return source{}, false, nil
-		}
-		if err != nil {
-			return source{}, false, fmt.Errorf("reading %q of the build context: %w", name, err)
-		}
-		if info.Mode()&fs.ModeSymlink == 0 {
-			done = path.Join(done, part)
-			continue
+		if err != nil || info.Mode()&fs.ModeSymlink == 0 {
+			return node{}, false
 		}
 		link, err := os.Readlink(full)
-		if links++; err != nil || links > maxLinks {
-			return source{}, false, fmt.Errorf("reading %q of the build context: %q leads through too many links", name, full)
-		}
-		if filepath.IsAbs(link) {
-			done = ""
-		}
-		rest = append(strings.Split(filepath.ToSlash(link), "/"), rest...)
-	}
+		failure = errors.Join(failure, err)
+		return node{Kind: tar.TypeSymlink, Link: filepath.ToSlash(link)}, err == nil
+	}, rel)
 	full := filepath.Join(root, filepath.FromSlash(done))
-	info, err := os.Stat(full)
-	if errors.Is(err, fs.ErrNotExist) {
-		return source{}, false, nil
+	if err = errors.Join(err, failure); err == nil {
+		info, stat := os.Stat(full)
+		if stat == nil {
+			return source{name, path.Join(at, done), full, info}, true, nil
+		}
+		if errors.Is(stat, fs.ErrNotExist) || errors.Is(stat, syscall.ENOTDIR) {
+			return source{}, false, nil
+		}
+		err = stat
 	}
-	if err != nil {
-		return source{}, false, fmt.Errorf("reading %q of the build context: %w", name, err)
-	}
-	return source{name, full, info}, true, nil
+	return source{}, false, fmt.Errorf("reading %q of the build context: %w", name, err)
 }
 
 // list returns all that lies below a folder of the context, sorted, without
@@ -203,13 +196,13 @@ func (c Context) list(dir string) ([]source, error) {
 			continue
 		}
 		for parent := path.Dir(name); parent != "." && parent != dir; parent = path.Dir(parent) {
-			add(source{path: parent})
+			add(source{name: parent, path: parent})
 		}
 		info, err := os.Stat(c[name])
 		if err != nil {
 			return nil, fmt.Errorf("reading %q of the build context: %w", name, err)
 		}
-		s := source{name, c[name], info}
+		s := source{name, name, c[name], info}
 		add(s)
 		if info.IsDir() {
 			if err := walk(s, add); err != nil {
@@ -257,7 +250,8 @@ func walk(root source, visit func(source)) error {
 			return fmt.Errorf("reading the build context: %w", err)
 		}
 		rel := strings.TrimPrefix(filepath.ToSlash(strings.TrimPrefix(full, host)), "/")
-		visit(source{path.Join(root.path, rel), full, info})
+		at := path.Join(root.path, rel)
+		visit(source{at, at, full, info})
 		return nil
 	})
 }

@@ -5,16 +5,23 @@ package image
 
 import (
 	"archive/tar"
+	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/moby/patternmatcher"
+	mode "github.com/tonistiigi/dchapes-mode"
 
 	"github.com/istio-ecosystem/slipway/tools/dockerfile"
 )
+
+// What COPY and ADD do is what BuildKit does, whose rules go beyond the
+// Dockerfile reference in some places. Its sources are fsutil's copy package
+// and dockerfile2llb; the tests in package equivalence compare the results.
 
 // item is something to copy: below a source, under a name relative to it.
 type item struct {
@@ -22,52 +29,50 @@ type item struct {
 	node node
 }
 
-// origin is where COPY takes files from: a build context or another image.
-type origin interface {
-	// pick returns the sources that a pattern names, each with what lies
-	// below it, sorted.
-	pick(pattern string) ([]picked, error)
-}
-
+// picked is one source: a file or link alone, or a folder and all below it, in
+// the order of a walk.
 type picked struct {
-	path  string
+	name  string // its last part, as the Dockerfile writes it
 	items []item // the first is the source itself
 }
 
-// copier works out the entries of one COPY.
+// origin is where COPY takes files from: a build context or another image.
+type origin interface {
+	// pick returns the sources that a pattern names. A pattern may name none,
+	// a plain path may not.
+	pick(pattern string) ([]picked, error)
+}
+
+// copier works out the entries of one COPY or ADD.
 type copier struct {
 	tree    tree // what the image has so far
 	copy    *dockerfile.Copy
-	uid     int
-	gid     int
-	mode    int64 // of --chmod
-	chmod   bool
+	owner   *[2]int // of --chown; nil: the source's own
+	mode    *int64  // of an octal --chmod
+	modes   *mode.Set
 	exclude *patternmatcher.PatternMatcher
 	entries map[string]node
 }
 
-// entriesOf returns the entries that a COPY adds to the tree, sorted. Folders
+// copyEntries returns the entries that a COPY adds to the tree, sorted. Folders
 // that the image has already are not listed, unless COPY changes them.
-func copyEntries(t tree, c *dockerfile.Copy, from origin) ([]node, error) {
+func (l *Layout) copyEntries(t tree, c *dockerfile.Copy, from origin) ([]node, error) {
 	cp := &copier{tree: t, copy: c, entries: map[string]node{}}
+	if c.Link && c.Chmod == "" { // onto nothing, and laid over the image then
+		cp.tree = tree{}
+	}
 	if err := cp.flags(); err != nil {
 		return nil, err
 	}
-	for _, h := range c.Heredocs {
-		n := node{Kind: tar.TypeReg, Mode: 0o644, Text: h.Content, Size: int64(len(h.Content))}
-		if err := cp.place(picked{h.Name, []item{{"", n}}}); err != nil {
+	for _, pattern := range c.Sources {
+		if err := cp.source(l, pattern, from); err != nil {
 			return nil, err
 		}
 	}
-	for _, pattern := range c.Sources {
-		sources, err := from.pick(pattern)
-		if err != nil {
+	for _, h := range c.Heredocs {
+		n := node{Kind: tar.TypeReg, Mode: 0o644, Text: h.Content, Size: int64(len(h.Content))}
+		if err := cp.place(picked{path.Base(h.Name), []item{{"", n}}}, nil); err != nil {
 			return nil, err
-		}
-		for _, s := range sources {
-			if err := cp.place(s); err != nil {
-				return nil, err
-			}
 		}
 	}
 	out := make([]node, 0, len(cp.entries))
@@ -78,104 +83,313 @@ func copyEntries(t tree, c *dockerfile.Copy, from origin) ([]node, error) {
 	return out, nil
 }
 
-func (cp *copier) flags() (err error) {
+// flags reads --chown, --chmod and --exclude.
+func (cp *copier) flags() error {
 	if cp.copy.Chown != "" {
-		if cp.uid, cp.gid, err = owner(cp.copy.Chown, cp.tree); err != nil {
+		uid, gid, err := owner(cp.copy.Chown)
+		if err != nil {
+			return err
+		}
+		cp.owner = &[2]int{uid, gid}
+	}
+	if cp.copy.Chmod != "" {
+		if err := cp.chmod(cp.copy.Chmod); err != nil {
 			return err
 		}
 	}
-	if cp.copy.Chmod != "" {
-		mode, err := strconv.ParseInt(cp.copy.Chmod, 8, 16)
-		if err != nil || mode < 0 || mode > 0o7777 {
-			return fmt.Errorf("--chmod=%s: Slipway takes an octal number up to 7777", cp.copy.Chmod)
-		}
-		cp.mode, cp.chmod = mode, true
-	}
 	if len(cp.copy.Excludes) > 0 {
-		if cp.exclude, err = patternmatcher.New(cp.copy.Excludes); err != nil {
+		matcher, err := patternmatcher.New(cp.copy.Excludes)
+		if err != nil {
 			return fmt.Errorf("reading --exclude: %w", err)
 		}
+		cp.exclude = matcher
 	}
 	return nil
 }
 
-// place puts one source, with all below it, where it belongs.
-func (cp *copier) place(s picked) error {
-	dest, err := cp.destination(s)
+// chmod reads an octal number or letters as those of chmod(1).
+func (cp *copier) chmod(text string) error {
+	number, err := strconv.ParseUint(text, 8, 32)
+	if err == nil && number <= 0o7777 {
+		m := int64(number)
+		cp.mode = &m
+		return nil
+	}
+	set, parsed := mode.ParseWithUmask(text, 0)
+	if err == nil || parsed != nil {
+		return fmt.Errorf("--chmod=%s: use an octal number up to 7777, or letters as in u=rwX,go=rX", text)
+	}
+	cp.modes = &set
+	return nil
+}
+
+// source copies what one word of the instruction names.
+func (cp *copier) source(l *Layout, pattern string, from origin) error {
+	var include *patternmatcher.PatternMatcher
+	root := pattern
+	if cp.copy.Parents {
+		var err error
+		if root, include, err = pivot(pattern); err != nil {
+			return err
+		}
+		if !isPattern(pattern) { // a plain path has to be there
+			if _, err := from.pick(strings.ReplaceAll(pattern, "/./", "/")); err != nil {
+				return err
+			}
+		}
+	}
+	sources, err := from.pick(root)
 	if err != nil {
 		return err
 	}
-	root := s.items[0].node
-	for i, it := range s.items {
-		if cp.exclude != nil && it.rel != "" {
-			if out, err := cp.exclude.MatchesOrParentMatches(path.Join(s.path, it.rel)); err != nil || out {
+	for _, s := range sources {
+		if cp.copy.Unpack {
+			done, err := cp.unpack(l, s)
+			if err != nil {
+				return fmt.Errorf("unpacking %q: %w", s.name, err)
+			}
+			if done {
 				continue
 			}
 		}
-		n := it.node
-		n.Path = strings.TrimPrefix(path.Join(dest, it.rel), "/")
-		if i == 0 && root.Kind == tar.TypeDir && (n.Path == "" || cp.has(n.Path)) {
-			continue // the folder that is copied into stays as it is
-		}
-		if err := cp.add(n); err != nil {
+		if err := cp.place(s, include); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// destination is where a source goes: a folder's content into Dest, a file to
-// Dest or, when that is a folder, into it.
-func (cp *copier) destination(s picked) (string, error) {
-	dest := cp.copy.Dest
-	into := strings.HasSuffix(dest, "/")
-	resolved, err := cp.tree.resolve(dest)
+// pivot splits a source of --parents: what is before /./ is the root, what
+// stands behind it is kept as path.
+func pivot(source string) (root string, include *patternmatcher.PatternMatcher, err error) {
+	root, pattern, ok := strings.Cut(source, "/./")
+	if !ok {
+		root, pattern = "", source
+	}
+	include, err = patternmatcher.New([]string{strings.Trim(path.Clean("/"+pattern), "/")})
+	if err != nil {
+		return "", nil, fmt.Errorf("reading the pattern %q: %w", source, err)
+	}
+	return root, include, nil
+}
+
+// look finds an entry: one of this COPY, or one that the image has.
+func (cp *copier) look(p string) (node, bool) {
+	if p == "" {
+		return node{Kind: tar.TypeDir, Mode: 0o755}, true
+	}
+	if n, ok := cp.entries[p]; ok {
+		return n, true
+	}
+	n, ok := cp.tree[p]
+	return n, ok
+}
+
+// place puts one source, with all below it that include lets through, where it
+// belongs.
+func (cp *copier) place(s picked, include *patternmatcher.PatternMatcher) error {
+	above := cp.copy.Dest
+	if dir, file := path.Split(above); file != "" {
+		above = dir
+	}
+	if _, err := cp.makeDirs(above); err != nil {
+		return err
+	}
+	dest, err := resolve(cp.look, cp.copy.Dest)
+	if err != nil {
+		return err
+	}
+	isDir := s.items[0].node.Kind == tar.TypeDir
+	there, exists := cp.look(dest)
+	if !isDir && exists && there.Kind == tar.TypeDir {
+		dest = path.Join(dest, s.name)
+	}
+	target := parentOf(dest)
+	if isDir && !exists {
+		target = dest
+	}
+	if _, err := cp.makeDirs(target); err != nil {
+		return err
+	}
+	return cp.copyAll(s, dest, include)
+}
+
+func parentOf(p string) string { return strings.TrimPrefix(path.Dir("/"+p), "/") }
+
+// makeDirs makes a folder and those above it where they are missing. Links to
+// folders are followed.
+func (cp *copier) makeDirs(p string) (string, error) {
+	dir, err := resolve(cp.look, p)
 	if err != nil {
 		return "", err
 	}
-	if cp.copy.Parents {
-		return path.Join(resolved, s.path), nil
-	}
-	isFolder := s.items[0].node.Kind == tar.TypeDir
-	if !isFolder && (into || cp.isDir(resolved)) {
-		resolved = path.Join(resolved, path.Base(s.path))
-	}
-	return resolved, nil
-}
-
-func (cp *copier) isDir(p string) bool {
-	if n, ok := cp.entries[p]; ok {
-		return n.Kind == tar.TypeDir
-	}
-	return cp.tree.isDir(p)
-}
-
-func (cp *copier) has(p string) bool {
-	_, made := cp.entries[p]
-	_, there := cp.tree[p]
-	return made || there || p == ""
-}
-
-// add adds an entry and the folders above it that are not there yet.
-func (cp *copier) add(n node) error {
-	for dir := path.Dir(n.Path); dir != "."; dir = path.Dir(dir) {
-		if cp.has(dir) {
-			if !cp.isDir(dir) && cp.tree[dir].Kind != tar.TypeSymlink {
-				return fmt.Errorf("%q would lie in %q, which is no folder", "/"+n.Path, "/"+dir)
-			}
+	var missing []string
+	for d := dir; d != ""; d = parentOf(d) {
+		n, ok := cp.look(d)
+		if ok && n.Kind == tar.TypeDir {
 			break
 		}
-		cp.entries[dir] = node{Path: dir, Kind: tar.TypeDir, Mode: 0o755, UID: cp.uid, GID: cp.gid}
+		if ok {
+			return "", fmt.Errorf("%q is in the way: it is no folder", "/"+d)
+		}
+		missing = append(missing, d)
 	}
-	if old, ok := cp.tree[n.Path]; ok && old.Kind == tar.TypeDir && n.Kind != tar.TypeDir {
-		return fmt.Errorf("%q is a folder in the image and would become a file", "/"+n.Path)
+	for _, d := range missing {
+		n := node{Path: d, Kind: tar.TypeDir, Mode: 0o755}
+		if cp.mode != nil {
+			n.Mode = *cp.mode & 0o777
+		}
+		if cp.owner != nil {
+			n.UID, n.GID = cp.owner[0], cp.owner[1]
+		}
+		cp.entries[d] = n
 	}
-	n.UID, n.GID = cp.uid, cp.gid
-	if cp.chmod && n.Kind != tar.TypeSymlink {
-		n.Mode = cp.mode
+	return dir, nil
+}
+
+// walked is what the copy of a folder's content needs to know of the folder.
+type walked struct {
+	include, exclude patternmatcher.MatchInfo
+	skip             bool // nothing below is copied
+	made             bool // it has its entry
+}
+
+// copyAll copies a source to dest. Patterns are matched against the path below
+// the source, and a folder that only holds what matches is made when the first
+// such thing comes.
+func (cp *copier) copyAll(s picked, dest string, include *patternmatcher.PatternMatcher) error {
+	seen := map[string]*walked{}
+	byRel := map[string]node{}
+	for _, it := range s.items {
+		isDir := it.node.Kind == tar.TypeDir
+		if isDir {
+			byRel[it.rel] = it.node
+		}
+		if it.rel == "" {
+			seen[""] = &walked{made: true}
+			if err := cp.put(it.node, dest, false); err != nil {
+				return err
+			}
+			continue
+		}
+		parent := seen[strings.TrimPrefix(path.Dir("/"+it.rel), "/")]
+		if parent == nil || parent.skip {
+			continue
+		}
+		w, wanted, err := cp.judge(it.rel, parent, include)
+		if err != nil {
+			return err
+		}
+		if isDir {
+			seen[it.rel] = w
+			w.made = wanted
+		}
+		if !wanted {
+			continue
+		}
+		if err := cp.makeWalked(it.rel, dest, seen, byRel); err != nil {
+			return err
+		}
+		if err := cp.put(it.node, path.Join(dest, it.rel), true); err != nil {
+			return err
+		}
 	}
-	cp.entries[n.Path] = n
 	return nil
+}
+
+// judge decides whether something below a source is copied.
+func (cp *copier) judge(rel string, parent *walked, include *patternmatcher.PatternMatcher) (*walked, bool, error) {
+	w, wanted := &walked{}, true
+	var err error
+	if include != nil {
+		if wanted, w.include, err = include.MatchesUsingParentResults(rel, parent.include); err != nil {
+			return nil, false, err
+		}
+	}
+	if cp.exclude != nil {
+		out, info, err := cp.exclude.MatchesUsingParentResults(rel, parent.exclude)
+		if err != nil {
+			return nil, false, err
+		}
+		w.exclude = info
+		if out {
+			wanted = false
+			w.skip = !cp.exclude.Exclusions()
+		}
+	}
+	return w, wanted, nil
+}
+
+// makeWalked makes the folders above something that matched.
+func (cp *copier) makeWalked(rel, dest string, seen map[string]*walked, byRel map[string]node) error {
+	var above []string
+	for dir := parentOf(rel); dir != "" && !seen[dir].made; dir = parentOf(dir) {
+		above = append(above, dir)
+	}
+	for _, dir := range slices.Backward(above) {
+		if err := cp.put(byRel[dir], path.Join(dest, dir), true); err != nil {
+			return err
+		}
+		seen[dir].made = true
+	}
+	return nil
+}
+
+// put adds one entry. overwrite lets a folder that is there take over mode and
+// owner; the folder that is copied into keeps its own.
+func (cp *copier) put(n node, dest string, overwrite bool) error {
+	old, exists := cp.look(dest)
+	n.Path = dest
+	if cp.owner != nil {
+		n.UID, n.GID = cp.owner[0], cp.owner[1]
+	}
+	n.Mode = cp.newMode(n)
+	if n.Kind != tar.TypeDir {
+		if exists && old.Kind == tar.TypeDir {
+			return fmt.Errorf("%q is a folder in the image and would become a file", "/"+dest)
+		}
+		if dest == "" {
+			return errors.New("the root of the image would become a file")
+		}
+		cp.entries[dest] = n
+		return nil
+	}
+	switch {
+	case exists && old.Kind != tar.TypeDir:
+		return fmt.Errorf("%q is no folder in the image, and a folder would be copied onto it", "/"+dest)
+	case exists && (!overwrite || dest == ""):
+		return nil
+	case exists && old.Mode == n.Mode && old.UID == n.UID && old.GID == n.GID:
+		return nil
+	}
+	cp.entries[dest] = n
+	return nil
+}
+
+func (cp *copier) newMode(n node) int64 {
+	switch {
+	case n.Kind == tar.TypeSymlink:
+		return n.Mode
+	case cp.mode != nil:
+		return *cp.mode
+	case cp.modes != nil:
+		m := fs.FileMode(n.Mode & 0o777)
+		if n.Kind == tar.TypeDir {
+			m |= fs.ModeDir
+		}
+		return n.Mode&^0o777 | int64(cp.modes.Apply(m).Perm())
+	}
+	return n.Mode
+}
+
+// splitPattern splits a source before the first part that is a pattern.
+func splitPattern(source string) (plain, pattern string) {
+	parts := strings.Split(source, "/")
+	at := slices.IndexFunc(parts, isPattern)
+	if at < 0 {
+		return source, ""
+	}
+	return strings.Join(parts[:at], "/"), strings.Join(parts[at:], "/")
 }
 
 // pick takes files from the context.
@@ -190,7 +404,7 @@ func (v view) pick(pattern string) ([]picked, error) {
 		if err != nil {
 			return nil, err
 		}
-		p := picked{s.path, []item{{"", n}}}
+		p := picked{path.Base(s.name), []item{{"", n}}}
 		if s.isDir() {
 			list, err := v.list(s.path)
 			if err != nil {
@@ -201,8 +415,7 @@ func (v view) pick(pattern string) ([]picked, error) {
 				if err != nil {
 					return nil, err
 				}
-				rel := strings.TrimPrefix(strings.TrimPrefix(below.path, s.path), "/")
-				p.items = append(p.items, item{rel, n})
+				p.items = append(p.items, item{strings.TrimPrefix(strings.TrimPrefix(below.path, s.path), "/"), n})
 			}
 		}
 		out = append(out, p)
@@ -213,45 +426,48 @@ func (v view) pick(pattern string) ([]picked, error) {
 // imageOrigin takes files from another image.
 type imageOrigin struct{ tree tree }
 
-func (o imageOrigin) pick(pattern string) ([]picked, error) {
-	var names []string
-	if strings.ContainsAny(pattern, `*?[\`) {
-		for name := range o.tree {
-			if ok, err := path.Match(pattern, name); err != nil {
-				return nil, fmt.Errorf("reading the pattern %q: %w", pattern, err)
-			} else if ok {
-				names = append(names, name)
-			}
+func (o imageOrigin) pick(source string) ([]picked, error) {
+	plain, pattern := splitPattern(source)
+	dir, err := o.tree.resolve(plain)
+	if err != nil {
+		return nil, err
+	}
+	if pattern == "" {
+		n, ok := o.tree.look(dir)
+		if !ok {
+			return nil, fmt.Errorf("%q is not in the image or stage that is copied from", "/"+source)
 		}
-		slices.Sort(names)
-	} else {
-		resolved, err := o.tree.resolve(pattern)
+		return []picked{o.all(path.Base(source), dir, n)}, nil
+	}
+	var out []picked
+	for _, n := range o.tree.below(dir) {
+		rel := strings.TrimPrefix(strings.TrimPrefix(n.Path, dir), "/")
+		ok, err := path.Match(pattern, rel)
+		if err != nil {
+			return nil, fmt.Errorf("reading the pattern %q: %w", source, err)
+		}
+		if !ok {
+			continue
+		}
+		real, err := o.tree.resolve(n.Path)
 		if err != nil {
 			return nil, err
 		}
-		if _, ok := o.tree[resolved]; ok || resolved == "" {
-			names = []string{resolved}
+		if target, ok := o.tree.look(real); ok {
+			out = append(out, o.all(path.Base(n.Path), real, target))
 		}
-	}
-	if len(names) == 0 {
-		return nil, fmt.Errorf("%q is not in the image or stage that is copied from", "/"+pattern)
-	}
-	var out []picked
-	for _, name := range names {
-		root, ok := o.tree[name]
-		if !ok {
-			root = node{Kind: tar.TypeDir, Mode: 0o755}
-		}
-		p := picked{name, []item{{"", root}}}
-		if root.Kind == tar.TypeDir {
-			for _, n := range o.tree.below(name) {
-				p.items = append(p.items, item{strings.TrimPrefix(strings.TrimPrefix(n.Path, name), "/"), n})
-			}
-		}
-		if !strings.ContainsAny(pattern, `*?[\`) {
-			p.path = pattern // a link keeps its own name
-		}
-		out = append(out, p)
 	}
 	return out, nil
+}
+
+// all is an entry with everything below it.
+func (o imageOrigin) all(name, at string, n node) picked {
+	p := picked{name, []item{{"", n}}}
+	if n.Kind != tar.TypeDir {
+		return p
+	}
+	for _, below := range o.tree.below(at) {
+		p.items = append(p.items, item{strings.TrimPrefix(strings.TrimPrefix(below.Path, at), "/"), below})
+	}
+	return p
 }

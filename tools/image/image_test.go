@@ -198,10 +198,10 @@ func TestCopy(t *testing.T) {
 		{"chmod goes to folders below, not to the target", "WORKDIR /t\nCOPY --chmod=1777 dir /t", []string{"0755 0:0 /t/", "0777 0:0 /t/link -> one", "1777 0:0 /t/one 1", "1777 0:0 /t/sub/", "1777 0:0 /t/sub/deep D"}},
 		{"heredoc", "COPY <<E /etc/conf\nhello\nE", []string{"0755 0:0 /etc/", "0644 0:0 /etc/conf hello\n"}},
 		{"parents", "COPY --parents x/b.txt /p/", []string{"0755 0:0 /p/", "0755 0:0 /p/x/", "0644 0:0 /p/x/b.txt B"}},
-		{"exclude", "COPY --exclude=**/deep --exclude=dir/link dir /d/", []string{"0755 0:0 /d/", "0644 0:0 /d/one 1", "0755 0:0 /d/sub/"}},
+		{"exclude", "COPY --exclude=**/deep --exclude=link dir /d/", []string{"0755 0:0 /d/", "0644 0:0 /d/one 1", "0755 0:0 /d/sub/"}},
 		{"from a stage, through a link", "COPY --from=s /l/one /one", []string{"0600 0:0 /one 1"}},
 		{"folder of a stage", "COPY --from=s /data/ /copy/", []string{"0755 0:0 /copy/", "0600 0:0 /copy/one 1"}},
-		{"through a link in the image", "COPY --from=s / /\nCOPY run /l/run", []string{"0755 0:0 /data/", "0600 0:0 /data/one 1", "0755 0:0 /data/run R", "0777 0:0 /l -> /data"}},
+		{"through a link in the image", "COPY --from=s / /\nCOPY run /l/run", []string{"0600 0:0 /data/", "0600 0:0 /data/one 1", "0755 0:0 /data/run R", "0777 0:0 /l -> /data"}},
 		{"WORKDIR belongs to USER", "USER 9:8\nWORKDIR /home/u", []string{"0755 9:8 /home/", "0755 9:8 /home/u/"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -220,11 +220,10 @@ func TestCopyRefuses(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"missing, near", "COPY istioctl /x", `building test: Dockerfile:2: COPY istioctl /x # buildkit: "istioctl" is not in the build context; "amd64/istioctl" is`},
 		{"missing", "COPY nope /x", `"nope" is not in the build context, which has amd64/istioctl, f`},
-		{"pattern", "COPY *.zip /x/", `"*.zip" is not in the build context`},
-		{"file in the way", "COPY f /a\nCOPY f /a/b", `"/a/b" would lie in "/a", which is no folder`},
+		{"file in the way", "COPY f /a\nCOPY f /a/b", `"/a" is in the way: it is no folder`},
 		{"WORKDIR on a file", "COPY f /a\nWORKDIR /a", `"/a" is in the way: it is no folder`},
 		{"unknown owner", "COPY --chown=nobody f /a", `--chown=nobody: looking "nobody" up: the image has no /etc/passwd`},
-		{"symbolic mode", "COPY --chmod=u+x f /a", "--chmod=u+x: Slipway takes an octal number"},
+		{"no mode", "COPY --chmod=9999 f /a", "--chmod=9999: use an octal number"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w.t = t

@@ -94,12 +94,14 @@ func (l *Layout) writeTar(ctx context.Context, out io.Writer, entries []node) er
 }
 
 func header(n node) *tar.Header {
-	h := &tar.Header{Typeflag: n.Kind, Name: n.Path, Mode: n.Mode, Uid: n.UID, Gid: n.GID, ModTime: time.Unix(0, 0)}
+	h := &tar.Header{Typeflag: n.Kind, Name: n.Path, Mode: n.Mode, Uid: n.UID, Gid: n.GID, ModTime: time.Unix(0, 0), PAXRecords: n.Xattrs}
 	switch n.Kind {
 	case tar.TypeDir:
 		h.Name += "/"
 	case tar.TypeReg:
 		h.Size = n.Size
+	case tar.TypeChar, tar.TypeBlock, tar.TypeFifo:
+		h.Devmajor, h.Devminor = n.Device[0], n.Device[1]
 	default:
 		h.Linkname = n.Link
 	}

@@ -15,7 +15,7 @@ type fileReader func(p string) (string, error)
 
 // owner reads USER[:GROUP] as in --chown: numbers, since names need the
 // image's own passwd file, see names.
-func owner(text string, _ tree) (uid, gid int, err error) {
+func owner(text string) (uid, gid int, err error) {
 	user, group, hasGroup := strings.Cut(text, ":")
 	uid, errUser := strconv.Atoi(user)
 	gid = uid
@@ -36,7 +36,7 @@ func numeric(text string, read fileReader) (string, error) {
 	user, group, hasGroup := strings.Cut(text, ":")
 	uid, gid := user, group
 	if _, err := strconv.Atoi(user); err != nil && user != "" {
-		fields, err := lookup(read, "etc/passwd", user, 4)
+		fields, err := findLine(read, "etc/passwd", user, 4)
 		if err != nil {
 			return "", err
 		}
@@ -48,7 +48,7 @@ func numeric(text string, read fileReader) (string, error) {
 		gid = user
 	}
 	if _, err := strconv.Atoi(gid); err != nil && gid != "" {
-		fields, err := lookup(read, "etc/group", gid, 3)
+		fields, err := findLine(read, "etc/group", gid, 3)
 		if err != nil {
 			return "", err
 		}
@@ -63,7 +63,7 @@ func numeric(text string, read fileReader) (string, error) {
 	return uid + ":" + gid, nil
 }
 
-func lookup(read fileReader, file, name string, atLeast int) ([]string, error) {
+func findLine(read fileReader, file, name string, atLeast int) ([]string, error) {
 	content, err := read(file)
 	if err != nil {
 		return nil, fmt.Errorf("looking %q up: %w", name, err)

@@ -181,7 +181,7 @@ func (p platformBuild) entries(t tree, s dockerfile.Step, from origin) ([]node, 
 		}
 		c.Chown = numbers
 	}
-	return copyEntries(t, &c, from)
+	return p.request.Layout.copyEntries(t, &c, from)
 }
 
 // makeFolder makes the folder of WORKDIR, and those above it, where missing.
@@ -196,7 +196,7 @@ func makeFolder(t tree, m *dockerfile.Mkdir, read fileReader) ([]node, error) {
 		if err != nil {
 			return nil, fmt.Errorf("the current USER: %w", err)
 		}
-		if uid, gid, err = owner(numbers, t); err != nil {
+		if uid, gid, err = owner(numbers); err != nil {
 			return nil, err
 		}
 	}

@@ -30,6 +30,10 @@ type node struct {
 	InLayer string
 	Host    string // file of this machine that holds the content
 	Text    string // the content itself, for inline files
+	// Xattrs are extended attributes, such as the capabilities of a program,
+	// by the names of PAX records.
+	Xattrs map[string]string `json:",omitempty"`
+	Device [2]int64          // major and minor number
 }
 
 // tree is what a container sees: the layers on top of each other.
@@ -75,8 +79,22 @@ func (t tree) remove(p string, self bool) {
 // maxLinks is what Linux allows in one path.
 const maxLinks = 40
 
+// lookup finds an entry by its clean path; the empty path is the root.
+type lookup func(p string) (node, bool)
+
+// look is the lookup of a tree.
+func (t tree) look(p string) (node, bool) {
+	if p == "" {
+		return node{Kind: tar.TypeDir, Mode: 0o755}, true
+	}
+	n, ok := t[p]
+	return n, ok
+}
+
 // resolve follows links in all parts of a path, staying inside the image.
-func (t tree) resolve(p string) (string, error) {
+func (t tree) resolve(p string) (string, error) { return resolve(t.look, p) }
+
+func resolve(look lookup, p string) (string, error) {
 	done, rest := "", strings.Split(strings.Trim(path.Clean("/"+p), "/"), "/")
 	for links := 0; len(rest) > 0; {
 		part := rest[0]
@@ -85,11 +103,11 @@ func (t tree) resolve(p string) (string, error) {
 		case "", ".":
 			continue
 		case "..":
-			done = strings.TrimPrefix(path.Dir("/"+done), "/")
+			done = parentOf(done)
 			continue
 		}
 		next := path.Join(done, part)
-		n, ok := t[next]
+		n, ok := look(next)
 		if !ok || n.Kind != tar.TypeSymlink {
 			done = next
 			continue
@@ -115,7 +133,7 @@ func (t tree) below(dir string) []node {
 			list = append(list, n)
 		}
 	}
-	slices.SortFunc(list, func(a, b node) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortFunc(list, func(a, b node) int { return comparePaths(a.Path, b.Path) })
 	return list
 }
 
@@ -144,8 +162,24 @@ func scan(r io.Reader, layer v1.Hash) ([]node, error) {
 		if p == "" {
 			continue
 		}
-		entries = append(entries, node{Path: p, Kind: kind, Mode: h.Mode & 0o7777, UID: h.Uid, GID: h.Gid, Link: h.Linkname, Size: h.Size, Layer: layer, InLayer: p})
+		n := node{Path: p, Kind: kind, Mode: h.Mode & 0o7777, UID: h.Uid, GID: h.Gid, Link: h.Linkname, Size: h.Size, Layer: layer, InLayer: p, Xattrs: xattrs(h)}
+		n.Device = [2]int64{h.Devmajor, h.Devminor}
+		entries = append(entries, n)
 	}
+}
+
+// xattrs are the records of a tar header that hold extended attributes.
+func xattrs(h *tar.Header) map[string]string {
+	var found map[string]string
+	for name, value := range h.PAXRecords {
+		if strings.HasPrefix(name, "SCHILY.xattr.") {
+			if found == nil {
+				found = map[string]string{}
+			}
+			found[name] = value
+		}
+	}
+	return found
 }
 
 // cleanName is a name in a tar as a path in the image.
