@@ -75,12 +75,12 @@ func Find(w World, only Kind) (Endpoint, error) {
 		if only != "" && c.Kind != only && (only != Docker || c.Kind != Buildx) {
 			continue
 		}
-		if c.given || c.Kind == Buildx {
+		socket, isSocket := strings.CutPrefix(c.Address, "unix://")
+		if !isSocket || c.Kind == Buildx || w.Exists(socket) {
 			return c.Endpoint, nil
 		}
-		socket, isSocket := strings.CutPrefix(c.Address, "unix://")
-		if !isSocket || w.Exists(socket) {
-			return c.Endpoint, nil
+		if c.given {
+			return Endpoint{}, fail.With(fail.Unavailable, fmt.Errorf("%s is %s, and there is no such socket: start the builder, or unset %s", c.Origin, c.Address, c.Origin))
 		}
 		tried = append(tried, c.Address)
 	}

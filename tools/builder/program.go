@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/istio-ecosystem/slipway/tools/fail"
 	"github.com/istio-ecosystem/slipway/tools/image"
@@ -21,6 +20,7 @@ import (
 type Program struct {
 	Path   string
 	Runner run.Runner
+	Env    []string  // the whole environment: logins, secrets and proxies come from it
 	Stderr io.Writer // progress goes here; a terminal gets a moving display
 }
 
@@ -32,7 +32,7 @@ func (p Program) Build(ctx context.Context, r Request) (built *image.Built, warn
 	}
 	var out bytes.Buffer
 	ran := p.Runner.Run(ctx, run.Command{
-		Args: []string{p.Path, "build"}, Env: run.Environ(os.Environ()),
+		Args: []string{p.Path, "build"}, Env: p.Env,
 		Stdin: bytes.NewReader(question), Stdout: &out, Stderr: p.Stderr,
 	})
 	var answer Response

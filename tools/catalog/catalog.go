@@ -92,8 +92,11 @@ type Image struct {
 	Dockerfile        string `json:"dockerfile"` // relative to the repository
 	Base              bool   `json:"base,omitempty"`
 	EmulationRequired bool   `json:"emulationRequired,omitempty"`
-	// Inputs are the whole build context.
-	Inputs []Input `json:"inputs,omitempty"`
+	// Context is a folder of the repository that is the build context, with the
+	// ignore file that lies in it; Inputs are laid over it. Empty: Inputs are
+	// the whole context.
+	Context string  `json:"context,omitempty"`
+	Inputs  []Input `json:"inputs,omitempty"`
 	// Distributions gives the value of BASE_DISTRIBUTION for each variant.
 	// Empty: the image is the same in every variant.
 	Distributions map[string]string `json:"distributions,omitempty"`

@@ -159,12 +159,15 @@ func (r *yamlReader) prebuilt(n *yaml.Node) {
 }
 
 func (r *yamlReader) image(n *yaml.Node) {
-	o := r.object(n, "image", "name", "dockerfile", "base", "emulationRequired", "inputs", "distributions", "variants", "args")
+	o := r.object(n, "image", "name", "dockerfile", "base", "emulationRequired", "context", "inputs", "distributions", "variants", "args")
 	i := Image{
 		Name: r.text(o.values["name"], "name"), Dockerfile: r.text(o.values["dockerfile"], "dockerfile"),
 		Base: r.yes(o.values["base"], "base"), EmulationRequired: r.yes(o.values["emulationRequired"], "emulationRequired"),
 		Distributions: r.table(o.values["distributions"], "distributions"), Variants: r.words(o.values["variants"], "variants"),
 		Args: r.table(o.values["args"], "args"), Position: r.at(n.Line),
+	}
+	if o.values["context"] != nil {
+		i.Context = r.text(o.values["context"], "context")
 	}
 	if i.Distributions == nil && !i.Base {
 		i.Distributions = map[string]string{}

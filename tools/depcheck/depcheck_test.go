@@ -40,6 +40,8 @@ var allowed = map[string][]string{
 	"tools/dockerfile":        base,
 	"tools/rootfs":            base,
 	"tools/image":             append([]string{"tools/dockerfile"}, base...),
+	"tools/builder":           append([]string{"tools/image"}, base...),
+	"tools/buildkit":          append([]string{"tools/builder", "tools/dockerfile", "tools/image", "tools/toolbin"}, base...),
 	"tools/publish":           base,
 	"tools/toolbin":           base,
 	"tools/bench":             base,
@@ -47,7 +49,7 @@ var allowed = map[string][]string{
 }
 
 // top packages wire the others with plain values.
-var top = []string{"tools/program", "magefiles"}
+var top = []string{"tools/program", "tools/cmd/buildkit", "tools/cmd/buildx", "magefiles"}
 
 // readSources reads what go list reads, so that the test's own cached result
 // ends when a source changes.

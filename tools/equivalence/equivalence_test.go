@@ -46,12 +46,22 @@ func TestCorpus(t *testing.T) {
 	if err != nil || len(files) < 60 {
 		t.Fatalf("%d cases (%v), want at least 60", len(files), err)
 	}
+	same, both := 0, 0
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
 			c := readCase(t, file)
 			c.localize(t, w.registry)
-			w.compare(t, c)
+			if ours, theirs := w.compare(t, c); ours != nil {
+				both++
+				if ours.digest == theirs.digest {
+					same++
+				}
+			}
 		})
+	}
+	t.Logf("%d cases; of %d images built both ways, %d have the same digest", len(files), both, same)
+	if same == 0 {
+		t.Error("no image has the same digest from both builders")
 	}
 }
 
@@ -76,15 +86,16 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// compare builds a case both ways.
-func (w *world) compare(t *testing.T, c *testCase) {
+// compare builds a case both ways, and returns what was made where both should
+// have made something.
+func (w *world) compare(t *testing.T, c *testCase) (ours, theirs *seen) {
 	t.Helper()
 	ours, errOurs := w.daemonless(t.Context(), t.TempDir(), c)
 	if c.oursOnly {
 		if (errOurs != nil) != c.fails {
 			t.Fatalf("daemonless: error %v, should fail: %v", errOurs, c.fails)
 		}
-		return
+		return nil, nil
 	}
 	theirs, errTheirs := w.buildkit(t.Context(), t.TempDir(), c)
 	if c.fails {
@@ -94,7 +105,7 @@ func (w *world) compare(t *testing.T, c *testCase) {
 		if !strings.Contains(errOurs.Error(), c.message) {
 			t.Errorf("daemonless says %q, want %q in it", errOurs, c.message)
 		}
-		return
+		return nil, nil
 	}
 	if errOurs != nil || errTheirs != nil {
 		t.Fatalf("daemonless: %v\nBuildKit: %v", errOurs, errTheirs)
@@ -105,6 +116,7 @@ func (w *world) compare(t *testing.T, c *testCase) {
 	if diff := cmp.Diff(theirs.config, ours.config); diff != "" {
 		t.Errorf("configuration (- BuildKit, + daemonless):\n%s", diff)
 	}
+	return ours, theirs
 }
 
 func (w *world) daemonless(ctx context.Context, dir string, c *testCase) (*seen, error) {
@@ -161,6 +173,7 @@ func (w *world) buildkit(ctx context.Context, dir string, c *testCase) (*seen, e
 
 // seen is what a container sees of an image, read by other code than ours.
 type seen struct {
+	digest v1.Hash
 	files  map[string]string
 	config map[string]any
 }
@@ -174,7 +187,7 @@ func look(dir string, digest v1.Hash) (*seen, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &seen{files: map[string]string{}}
+	s := &seen{digest: digest, files: map[string]string{}}
 	text, err := img.RawConfigFile()
 	if err != nil {
 		return nil, err

@@ -31,6 +31,7 @@ type Request struct {
 	Annotations map[string]string
 	Jobs        int  // platforms side by side; below 1: one
 	AnyMachine  bool // programs for other machines are let through
+	NoCache     bool // make every layer anew
 }
 
 // PlatformInput is what differs from platform to platform.

@@ -29,13 +29,13 @@ type Layer struct {
 // makeLayer turns entries into a blob. The tar is made once for its digest;
 // only when the layout has no blob of that content is it made again, into the
 // compressor. Content that changes in between is noticed.
-func (l *Layout) makeLayer(ctx context.Context, entries []node, codec Codec) (layer Layer, fresh bool, err error) {
+func (l *Layout) makeLayer(ctx context.Context, entries []node, codec Codec, anew bool) (layer Layer, fresh bool, err error) {
 	diffID, err := l.hashTar(ctx, entries)
 	if err != nil {
 		return Layer{}, false, err
 	}
 	key := codec.key() + "-" + diffID.Hex
-	if l.recall("layers", key, &layer) && layer.DiffID == diffID && l.Has(layer.Digest, layer.Size) {
+	if !anew && l.recall("layers", key, &layer) && layer.DiffID == diffID && l.Has(layer.Digest, layer.Size) {
 		return layer, false, nil
 	}
 	layer = Layer{DiffID: diffID, Media: string(codec.mediaType())}

@@ -45,7 +45,7 @@ func (p platformBuild) step(ctx context.Context, s dockerfile.Step, below []Laye
 		return made{}, err
 	}
 	var record stepRecord
-	if l.recall("steps", key, &record) && slices.Equal(record.States, states) && (record.Empty || l.Has(record.Layer.Digest, record.Layer.Size)) {
+	if !p.request.NoCache && l.recall("steps", key, &record) && slices.Equal(record.States, states) && (record.Empty || l.Has(record.Layer.Digest, record.Layer.Size)) {
 		return made{layer: record.Layer, empty: record.Empty}, nil
 	}
 	begun := time.Now()
@@ -63,7 +63,7 @@ func (p platformBuild) step(ctx context.Context, s dockerfile.Step, below []Laye
 		if err := p.checkMachines(entries); err != nil {
 			return made{}, err
 		}
-		if record.Layer, m.fresh, err = l.makeLayer(ctx, entries, p.request.Codec); err != nil {
+		if record.Layer, m.fresh, err = l.makeLayer(ctx, entries, p.request.Codec, p.request.NoCache); err != nil {
 			return made{}, err
 		}
 		m.layer = record.Layer

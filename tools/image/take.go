@@ -305,13 +305,17 @@ func addLabels(config map[string]json.RawMessage, labels map[string]string) erro
 	return replace(config, map[string]any{"config": inner})
 }
 
-// putImage writes configuration and manifest.
+// putImage writes configuration and manifest. The keys of the configuration are
+// sorted, so that it is the same text whoever made it.
 func (l *Layout) putImage(image *PlatformImage, config any, annotations map[string]string) error {
+	config, err := sorted(config)
+	if err != nil {
+		return err
+	}
 	manifest := v1.Manifest{SchemaVersion: 2, MediaType: types.OCIManifestSchema1, Layers: []v1.Descriptor{}, Annotations: annotations}
 	for _, layer := range image.Layers {
 		manifest.Layers = append(manifest.Layers, v1.Descriptor{MediaType: types.MediaType(layer.Media), Digest: layer.Digest, Size: layer.Size})
 	}
-	var err error
 	if manifest.Config, err = l.putJSON(config, types.OCIConfigJSON); err != nil {
 		return err
 	}
@@ -321,4 +325,27 @@ func (l *Layout) putImage(image *PlatformImage, config any, annotations map[stri
 	platform := image.Platform
 	image.Descriptor.Platform = &platform
 	return nil
+}
+
+// sorted is a value as JSON with all keys in order, and without empty ones,
+// which some builders write and others do not.
+func sorted(value any) (any, error) {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return nil, err
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	var plain map[string]any
+	if err := d.Decode(&plain); err != nil {
+		return nil, err
+	}
+	if inner, ok := plain["config"].(map[string]any); ok {
+		for name, v := range inner {
+			if v == nil {
+				delete(inner, name)
+			}
+		}
+	}
+	return plain, nil
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -32,6 +33,8 @@ type imageJob struct {
 	references []string
 	plans      []*dockerfile.Plan // one for each platform
 	contexts   []image.Context
+	ignore     string // text of the ignore file of the context
+	backend    backend
 	needs      []string // keys of the steps that make what goes in
 	built      *image.Built
 }
@@ -76,14 +79,8 @@ func (j *job) imageSettings() (err error) {
 	if j.platforms, err = catalog.ParsePlatforms(v.Value); err != nil {
 		return fail.With(fail.Usage, fmt.Errorf("DOCKER_ARCHITECTURES is %q (%s): %w", v.Value, v.Origin, err))
 	}
-	switch b := s.Lookup("ISTIO_DOCKER_BUILDER"); b.Value {
-	case "auto", "crane", "docker":
-		// "docker" is what Istio's make files default to; what an image needs
-		// decides, and an image that needs a builder says so.
-	default:
-		return fail.With(fail.Usage, fmt.Errorf("ISTIO_DOCKER_BUILDER is %q (%s): use auto or crane", b.Value, b.Origin))
-	}
-	return nil
+	j.wanted, err = j.wantedBackend()
+	return err
 }
 
 func (j *job) buildsOf(want imageWant) ([]catalog.Build, error) {
@@ -150,7 +147,7 @@ func (j *job) addImage(ctx context.Context, b catalog.Build, out output, referen
 
 // platformsOf drops those that an image cannot be made for on this machine.
 func (j *job) platformsOf(i catalog.Image) []catalog.Platform {
-	if !i.EmulationRequired {
+	if !i.EmulationRequired || j.p.ws.settings.Get("ISTIO_DOCKER_QEMU") == "true" {
 		return j.platforms
 	}
 	return slices.DeleteFunc(slices.Clone(j.platforms), func(p catalog.Platform) bool { return p.String() != hostPlatform() })
@@ -195,9 +192,6 @@ func (i *imageJob) prepare(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("image %s (%s): %w", i.build.Image.Name, strings.Join(i.build.Variants, ", "), err)
 		}
-		if err := i.refuse(plan.Obstacles()); err != nil {
-			return err
-		}
 		i.plans = append(i.plans, plan)
 		c, err := i.inputs(p)
 		if err != nil {
@@ -205,20 +199,10 @@ func (i *imageJob) prepare(ctx context.Context) error {
 		}
 		i.contexts = append(i.contexts, c)
 	}
-	return i.addBases(ctx)
-}
-
-// refuse says what an image needs that cannot be done without a daemon.
-func (i *imageJob) refuse(obstacles []dockerfile.Obstacle) error {
-	if len(obstacles) == 0 {
-		return nil
+	if err := i.addBases(ctx); err != nil {
+		return err
 	}
-	errs := []error{fmt.Errorf("image %s (%s) cannot be made without a builder that runs programs", i.build.Image.Name, strings.Join(i.build.Variants, ", "))}
-	for _, o := range obstacles {
-		errs = append(errs, errors.New("  "+o.String()))
-	}
-	errs = append(errs, errors.New("  leave it out with DOCKER_TARGETS, or choose a variant whose stages have no RUN (make catalog shows them)"))
-	return fail.With(fail.Usage, errors.Join(errs...))
+	return i.chooseBackend()
 }
 
 // addBases adds the images of the catalog that this one starts from.
@@ -254,7 +238,10 @@ func (i *imageJob) stepKey() string { return " image " + i.layoutName() }
 // inputs are the build context for a platform, and what makes it.
 func (i *imageJob) inputs(p catalog.Platform) (image.Context, error) {
 	j, out := i.job, i.job.p.ws.out("linux", p.Arch)
-	c := image.Context{}
+	c, err := i.folder()
+	if err != nil {
+		return nil, err
+	}
 	for _, in := range i.build.Image.Inputs {
 		host := filepath.Join(out, filepath.FromSlash(in.Name))
 		switch in.Kind {
@@ -294,6 +281,32 @@ func (i *imageJob) inputs(p catalog.Platform) (image.Context, error) {
 	return c, nil
 }
 
+// folder is the context that is a folder of the repository, if there is one,
+// and notes its ignore file.
+func (i *imageJob) folder() (image.Context, error) {
+	if i.build.Image.Context == "" {
+		return image.Context{}, nil
+	}
+	root := i.job.p.ws.dir
+	dir := filepath.Join(root, filepath.FromSlash(i.build.Image.Context))
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return nil, fail.With(fail.Usage, fmt.Errorf("%s: the context of image %s, %s, is no folder", i.build.Image.At(), i.build.Image.Name, dir))
+	}
+	beside := filepath.Join(root, filepath.FromSlash(i.build.Image.Dockerfile)) + ".dockerignore"
+	for _, path := range []string{beside, filepath.Join(dir, ".dockerignore")} {
+		text, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("reading the ignore file of image %s: %w", i.build.Image.Name, err)
+		}
+		i.ignore = string(text)
+		break
+	}
+	return image.Folder(dir), nil
+}
+
 func (j *job) rootfsDir() string { return filepath.Join(j.p.ws.dir, "out", "rootfs") }
 
 func v1Platform(p catalog.Platform) v1.Platform {
@@ -320,7 +333,7 @@ func (j *job) checkOutputs(a *artifacts) error {
 func (i *imageJob) describe() ImagePlan {
 	plan := ImagePlan{
 		Name: i.build.Image.Name, Variants: i.build.Variants, Dockerfile: i.build.Image.Dockerfile, Args: i.args,
-		Builder: "daemonless", Reason: "its stages run no program", References: i.references, Outputs: []string{},
+		Builder: string(i.backend.kind), Reason: i.backend.reason, References: i.references, Outputs: []string{},
 	}
 	for n, p := range i.platforms {
 		plan.Platforms = append(plan.Platforms, p.String())

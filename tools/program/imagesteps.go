@@ -10,36 +10,58 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/istio-ecosystem/slipway/tools/catalog"
+	"github.com/istio-ecosystem/slipway/tools/dockerfile"
 	"github.com/istio-ecosystem/slipway/tools/fail"
 	"github.com/istio-ecosystem/slipway/tools/image"
 	"github.com/istio-ecosystem/slipway/tools/publish"
 )
 
-// make evaluates the Dockerfile for each platform and builds the image.
+// make builds the image for all platforms.
 func (i *imageJob) make(ctx context.Context) error {
 	j := i.job
 	created, err := j.p.ws.created(ctx, j.source)
 	if err != nil {
 		return fail.With(fail.Usage, err)
 	}
+	if i.backend.kind == daemonless {
+		err = i.makeHere(ctx, created)
+	} else {
+		err = i.makeByBuilder(ctx, created)
+	}
+	if err != nil {
+		return err
+	}
+	i.report()
+	return nil
+}
+
+// makeHere evaluates the Dockerfile for each platform and builds the image.
+func (i *imageJob) makeHere(ctx context.Context, created time.Time) error {
+	j := i.job
 	r := image.Request{
 		Name: i.layoutName(), File: i.build.Image.Dockerfile, Layout: j.layout, Bases: j.bases, Created: created, Codec: j.codec,
-		Labels: j.labels(ctx, i), Jobs: j.p.jobs(),
+		Labels: j.labels(ctx, i), Jobs: j.p.jobs(), NoCache: j.noCache(),
+	}
+	var ignore *dockerfile.Ignore
+	if i.ignore != "" {
+		var err error
+		if ignore, err = dockerfile.ParseIgnore([]byte(i.ignore)); err != nil {
+			return fail.With(fail.Usage, err)
+		}
 	}
 	for n, p := range i.platforms {
 		result, err := i.plans[n].Evaluate(j.bases.ConfigOf(ctx))
 		if err != nil {
 			return err
 		}
-		r.Platforms = append(r.Platforms, image.PlatformInput{Platform: v1Platform(p), Result: result, Context: i.contexts[n]})
+		r.Platforms = append(r.Platforms, image.PlatformInput{Platform: v1Platform(p), Result: result, Context: i.contexts[n], Ignore: ignore})
 	}
-	if i.built, err = image.Build(ctx, r); err != nil {
-		return err
-	}
-	i.report()
-	return nil
+	var err error
+	i.built, err = image.Build(ctx, r)
+	return err
 }
 
 // labels are the OCI's own, as far as they do not depend on hub and tag: one

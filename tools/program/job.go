@@ -34,6 +34,8 @@ type job struct {
 	bases     *image.Bases
 	codec     image.Codec
 	rootfs    bool
+	wanted    wantedBackend
+	builder   *builderJob // for images that BuildKit makes; nil: there are none
 }
 
 // compileJob is one call of compile.Build.
@@ -79,6 +81,10 @@ func (j *job) findSource(ctx context.Context) error {
 	j.plan.Source = &SourcePlan{Module: c.Module, Version: c.Version}
 	if c.Local() {
 		j.plan.Source = &SourcePlan{Dir: j.p.ws.dir}
+		if len(j.catalog.Binaries) == 0 { // a repository of images needs no go.mod
+			j.source = compile.Source{Dir: j.p.ws.dir}
+			return nil
+		}
 	}
 	if root, _ := j.p.ws.sourceRoot(j.p); root == "" && j.p.flags.DryRun {
 		return nil

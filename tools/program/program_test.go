@@ -230,7 +230,7 @@ func TestMistakesComeFirst(t *testing.T) {
 		{"empty target list", []string{"TAG=1", "DOCKER_TARGETS= "}, []string{"docker"}, []string{"DOCKER_TARGETS"}},
 		{"variant", []string{"TAG=1", "DOCKER_BUILD_VARIANTS=debgu"}, []string{"docker.hello"}, []string{"DOCKER_BUILD_VARIANTS", "debug"}},
 		{"empty variants", []string{"TAG=1", "DOCKER_BUILD_VARIANTS="}, []string{"docker.hello"}, []string{"DOCKER_BUILD_VARIANTS"}},
-		{"RUN", []string{"TAG=1"}, []string{"docker.runs"}, []string{"docker/Dockerfile.run:2", "RUN true"}},
+		{"RUN", []string{"TAG=1", "ISTIO_DOCKER_BUILDER=crane"}, []string{"docker.runs"}, []string{"docker/Dockerfile.run:2", "RUN true", "ISTIO_DOCKER_BUILDER"}},
 		{"official hub", []string{"TAG=1"}, []string{"push.docker.hello"}, []string{"pushing to official registry only supported in CI"}},
 		{"codec", []string{"TAG=1", "SLIPWAY_CODEC=lz4"}, []string{"docker.hello"}, []string{"lz4", "zstd"}},
 		{"builder", []string{"TAG=1", "ISTIO_DOCKER_BUILDER=magic"}, []string{"docker.hello"}, []string{"ISTIO_DOCKER_BUILDER", "magic"}},

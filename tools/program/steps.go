@@ -57,9 +57,16 @@ func (j *job) steps() []graph.Step {
 	if len(j.images) > 0 {
 		add(" layout", func(context.Context) error { return j.open() })
 	}
+	if j.builder != nil {
+		add(" builder", j.builderStep)
+	}
 	var made []string
 	for _, i := range j.images {
-		add(i.stepKey(), i.make, append(append([]string{" layout"}, i.needs...), j.compileKeys(i)...)...)
+		needs := append(append([]string{" layout"}, i.needs...), j.compileKeys(i)...)
+		if i.backend.kind == byBuildKit {
+			needs = append(needs, " builder")
+		}
+		add(i.stepKey(), i.make, needs...)
 		made = append(made, i.stepKey())
 	}
 	if j.wants(toFiles) {
