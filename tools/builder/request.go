@@ -34,8 +34,8 @@ type Request struct {
 	CacheFrom []string `json:"cacheFrom,omitempty"` // as in docker build: type=registry,ref=…
 	CacheTo   []string `json:"cacheTo,omitempty"`
 	NoCache   bool     `json:"noCache,omitempty"`
-	Pull      bool     `json:"pull,omitempty"` // ask for base images anew
-	Network   string   `json:"network,omitempty"`
+	Pull      bool     `json:"pull,omitempty"`    // ask for base images anew
+	Network   string   `json:"network,omitempty"` // of RUN: default, host, none; empty: the builder's own
 
 	Codec       string            `json:"codec"`
 	Created     time.Time         `json:"created"`

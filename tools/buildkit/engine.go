@@ -125,33 +125,45 @@ func (s *solve) engine(ctx context.Context, progress io.Writer) ([]image.Platfor
 	return []image.PlatformImage{made}, err
 }
 
-// fetch takes an image out of the engine's store. Layers that were taken
-// before, which the image's configuration tells, are not asked for again when
-// all of them are there.
+// fetch takes an image out of the engine's store, and removes the nameless
+// image that the build left there; the engine's build cache stays.
 func (s *solve) fetch(ctx context.Context, id string) (v1.Hash, error) {
 	e, err := newEngine(s.con.endpoint.Address)
 	if err != nil {
 		return v1.Hash{}, err
 	}
-	httpClient := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return e.dial(ctx) }}}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://docker/images/"+url.PathEscape(id)+"/get", nil)
+	at := "http://docker/images/" + url.PathEscape(id)
+	response, err := e.call(ctx, http.MethodGet, at+"/get")
 	if err != nil {
 		return v1.Hash{}, err
-	}
-	response, err := httpClient.Do(request)
-	if err != nil {
-		return v1.Hash{}, err
-	}
-	defer func() { _ = response.Body.Close() }()
-	if response.StatusCode != http.StatusOK {
-		text, _ := io.ReadAll(io.LimitReader(response.Body, 1<<10))
-		return v1.Hash{}, fmt.Errorf("the engine answers %s: %s", response.Status, strings.TrimSpace(string(text)))
 	}
 	a := &archive{solve: s, taken: map[string]image.Taken{}, links: map[string]string{}, texts: map[string][]byte{}}
-	if err := a.read(ctx, tar.NewReader(response.Body)); err != nil {
+	if err := errors.Join(a.read(ctx, tar.NewReader(response.Body)), response.Body.Close()); err != nil {
 		return v1.Hash{}, err
 	}
-	return a.manifest()
+	// A named image of the same content, or a container, may hold on to it.
+	if gone, err := e.call(ctx, http.MethodDelete, at+"?noprune=true"); err == nil {
+		_ = gone.Body.Close()
+	}
+	return a.manifest(ctx)
+}
+
+// call asks the engine; an answer that is no success is an error.
+func (e *dockerEngine) call(ctx context.Context, method, at string) (*http.Response, error) {
+	request, err := http.NewRequestWithContext(ctx, method, at, nil)
+	if err != nil {
+		return nil, err
+	}
+	transport := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return e.dial(ctx) }}
+	response, err := (&http.Client{Transport: transport}).Do(request)
+	if err != nil {
+		return nil, err
+	}
+	if response.StatusCode/100 != 2 {
+		text, _ := io.ReadAll(io.LimitReader(response.Body, 1<<10))
+		return nil, errors.Join(fmt.Errorf("the engine answers %s: %s", response.Status, strings.TrimSpace(string(text))), response.Body.Close())
+	}
+	return response, nil
 }
 
 // archive is what docker save writes, while it is read.
@@ -190,7 +202,7 @@ func (a *archive) read(ctx context.Context, tr *tar.Reader) error {
 }
 
 // manifest writes the image down as one of the layout.
-func (a *archive) manifest() (v1.Hash, error) {
+func (a *archive) manifest(ctx context.Context) (v1.Hash, error) {
 	var list []struct {
 		Config string
 		Layers []string
@@ -208,7 +220,7 @@ func (a *archive) manifest() (v1.Hash, error) {
 	}
 	m := v1.Manifest{SchemaVersion: 2, MediaType: types.OCIManifestSchema1, Config: v1.Descriptor{MediaType: types.OCIConfigJSON, Digest: h, Size: int64(len(config))}}
 	for _, name := range list[0].Layers {
-		taken, err := a.layer(path.Clean(name))
+		taken, err := a.layer(ctx, path.Clean(name))
 		if err != nil {
 			return v1.Hash{}, err
 		}
@@ -223,7 +235,7 @@ func (a *archive) manifest() (v1.Hash, error) {
 
 // layer finds a layer by its name, or takes one that was too small to be seen
 // as a layer at first.
-func (a *archive) layer(name string) (image.Taken, error) {
+func (a *archive) layer(ctx context.Context, name string) (image.Taken, error) {
 	for hops := 0; a.links[name] != "" && hops < 10; hops++ {
 		name = a.links[name]
 	}
@@ -234,5 +246,5 @@ func (a *archive) layer(name string) (image.Taken, error) {
 	if !ok {
 		return image.Taken{}, fmt.Errorf("the engine's archive has no layer %s", name)
 	}
-	return a.into.TakeLayer(context.Background(), strings.NewReader(string(text)), v1.Hash{}, a.codec)
+	return a.into.TakeLayer(ctx, strings.NewReader(string(text)), v1.Hash{}, a.codec)
 }

@@ -221,6 +221,9 @@ func (s *solve) options() (client.SolveOpt, error) {
 		Frontend: "dockerfile.v0", FrontendAttrs: attrs, OCIStores: stores, SharedKey: "slipway " + r.Name,
 		LocalMounts: map[string]fsutil.FS{"context": newPaperFS(s.entries, nil), "dockerfile": newPaperFS(nil, files)},
 	}
+	if r.Network == "host" {
+		opt.AllowedEntitlements = []string{"network.host"}
+	}
 	if opt.CacheImports, err = cacheEntries(r.CacheFrom); err != nil {
 		return opt, err
 	}

@@ -181,7 +181,7 @@ func (i *imageJob) makeByBuilder(ctx context.Context, created time.Time) error {
 		Context:    i.mergedContext(), Ignore: i.ignore, Args: i.args, Contexts: contexts,
 		Secrets: strings.Fields(s.Get("SLIPWAY_SECRETS")), SSH: strings.Fields(s.Get("SLIPWAY_SSH")),
 		CacheFrom: strings.Fields(s.Get("SLIPWAY_CACHE_FROM")), CacheTo: strings.Fields(s.Get("SLIPWAY_CACHE_TO")),
-		NoCache: j.noCache(), Pull: s.Get("SLIPWAY_PULL") == "1",
+		NoCache: j.noCache(), Pull: s.Get("SLIPWAY_PULL") == "1", Network: s.Get("SLIPWAY_RUN_NETWORK"),
 		Codec: j.codec.String(), Created: created, Labels: j.labels(ctx, i), Progress: i.progress(),
 	}
 	for _, p := range i.platforms {

@@ -60,6 +60,7 @@ func imageBuilds() []Known {
 		{Name: "BUILDKIT_PROGRESS", Unset: true, Summary: "how BuildKit's progress is shown: auto, plain, tty, quiet, rawjson", Example: "plain"},
 		{Name: "SLIPWAY_SECRETS", Unset: true, Summary: "secrets for RUN --mount=type=secret, separated by spaces, as in docker build", Example: "id=token,env=TOKEN id=netrc,src=/home/me/.netrc"},
 		{Name: "SLIPWAY_SSH", Unset: true, Summary: "ssh agents for RUN --mount=type=ssh, separated by spaces", Example: "default"},
+		{Name: "SLIPWAY_RUN_NETWORK", Unset: true, Summary: "network of RUN: default, host, none; the builder must allow it", Example: "host"},
 		{Name: "SLIPWAY_CACHE_FROM", Unset: true, Summary: "caches that BuildKit reads, separated by spaces", Example: "type=registry,ref=registry.example/me/cache"},
 		{Name: "SLIPWAY_CACHE_TO", Unset: true, Summary: "caches that BuildKit writes, separated by spaces", Example: "type=registry,ref=registry.example/me/cache,mode=max"},
 		{Name: "SLIPWAY_NO_CACHE", Unset: true, Summary: "1: build images anew, whatever the caches hold; make -B does so too", Example: "1"},

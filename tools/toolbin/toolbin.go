@@ -12,6 +12,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
 
 	"github.com/istio-ecosystem/slipway/tools/fail"
 	"github.com/istio-ecosystem/slipway/tools/run"
@@ -23,6 +25,9 @@ type Tool struct {
 	Name    string // of the executable
 	Package string // main package
 	Version string // module version
+	// Module is the module's path, for one that go install refuses since its
+	// go.mod excludes versions: it is compiled as a dependency then.
+	Module string
 }
 
 // GolangciLint is the linter that lint-go runs. It is under the GPL: it is
@@ -38,7 +43,7 @@ func GolangciLint() Tool {
 // Buildkitd is the daemon that builds images with RUN, for tests and for
 // machines that have none. It needs runc, and root or user namespaces.
 func Buildkitd() Tool {
-	return Tool{Name: "buildkitd", Package: "github.com/moby/buildkit/cmd/buildkitd", Version: "v0.34.2"}
+	return Tool{Name: "buildkitd", Package: "github.com/moby/buildkit/cmd/buildkitd", Version: "v0.34.2", Module: "github.com/moby/buildkit"}
 }
 
 // Ensure returns the path of the tool below the folder cache, and compiles it
@@ -58,12 +63,17 @@ func Ensure(ctx context.Context, r run.Runner, console *ui.Console, cache string
 		return "", fmt.Errorf("making the tool cache: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(build) }()
+	if err := t.prepare(build); err != nil {
+		return "", err
+	}
 	console.Note("slipway: compiling %s %s (once; a few minutes)", t.Name, t.Version)
-	err = r.Run(ctx, run.Command{
-		Args: []string{"go", "install", "-trimpath", "-ldflags", "-s -w", t.Package + "@" + t.Version},
-		Dir:  build, // outside of any module
-		Env:  run.Environ(os.Environ(), "GOBIN="+build, "GOOS=", "GOARCH=", "GOARM=", "GOFLAGS=", "CGO_ENABLED=0", "GOWORK=off"),
-	})
+	for _, args := range t.commands(build) {
+		if err == nil {
+			// outside of any module of ours
+			err = r.Run(ctx, run.Command{Args: args, Dir: build, Env: run.Environ(os.Environ(),
+				"GOBIN="+build, "GOOS=", "GOARCH=", "GOARM=", "GOFLAGS=", "CGO_ENABLED=0", "GOWORK=off")})
+		}
+	}
 	if err != nil {
 		return "", fail.With(fail.Unavailable, fmt.Errorf("installing %s %s: %w", t.Name, t.Version, err))
 	}
@@ -71,4 +81,25 @@ func Ensure(ctx context.Context, r run.Runner, console *ui.Console, cache string
 		return "", fmt.Errorf("placing %s: %w", t.Name, err)
 	}
 	return path, nil
+}
+
+// prepare writes the module in which a tool is compiled as a dependency.
+func (t Tool) prepare(dir string) error {
+	if t.Module == "" {
+		return nil
+	}
+	text := fmt.Sprintf("module tool\n\ngo %s\n\ntool %s\n\nrequire %s %s\n", strings.TrimPrefix(runtime.Version(), "go"), t.Package, t.Module, t.Version)
+	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte(text), 0o644); err != nil {
+		return fmt.Errorf("preparing to compile %s: %w", t.Name, err)
+	}
+	return nil
+}
+
+// commands compile the tool into dir, where they run.
+func (t Tool) commands(dir string) [][]string {
+	flags := []string{"-trimpath", "-ldflags", "-s -w"}
+	if t.Module == "" {
+		return [][]string{slices.Concat([]string{"go", "install"}, flags, []string{t.Package + "@" + t.Version})}
+	}
+	return [][]string{{"go", "mod", "tidy"}, slices.Concat([]string{"go", "build"}, flags, []string{"-o", filepath.Join(dir, t.Name), t.Package})}
 }
