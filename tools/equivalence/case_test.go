@@ -34,7 +34,8 @@ import (
 
 // testCase is one file of testdata; see its README.
 type testCase struct {
-	dir        string // the context
+	dir        string        // the context
+	context    image.Context // in place of dir
 	dockerfile string
 	ignore     string
 	args       map[string]string
@@ -74,6 +75,14 @@ func readCase(t *testing.T, file string) *testCase {
 		}
 	}
 	return c
+}
+
+// files is the build context.
+func (c *testCase) files() image.Context {
+	if c.context != nil {
+		return c.context
+	}
+	return image.Folder(c.dir)
 }
 
 // localize puts the address of the registry of this run into the Dockerfile.

@@ -142,7 +142,7 @@ func (w *world) daemonless(ctx context.Context, dir string, c *testCase) (*seen,
 		return nil, err
 	}
 	r := image.Request{Name: "ours", File: "Dockerfile", Layout: l, Bases: bases, Created: created, Codec: codec}
-	r.Platforms = []image.PlatformInput{{Platform: c.platform, Result: result, Context: image.Folder(c.dir)}}
+	r.Platforms = []image.PlatformInput{{Platform: c.platform, Result: result, Context: c.files()}}
 	if c.ignore != "" {
 		if r.Platforms[0].Ignore, err = dockerfile.ParseIgnore([]byte(c.ignore)); err != nil {
 			return nil, err
@@ -162,7 +162,7 @@ func (w *world) buildkit(ctx context.Context, dir string, c *testCase) (*seen, e
 	}
 	built, _, err := buildkit.Build(ctx, builder.Request{
 		Endpoint: w.daemon.Endpoint, Layout: filepath.Join(dir, "layout"), Name: "theirs", Dockerfile: path, File: "Dockerfile",
-		Context: image.Folder(c.dir), Ignore: c.ignore, Args: c.args, Target: c.target, Platforms: []string{c.platform.String()},
+		Context: c.files(), Ignore: c.ignore, Args: c.args, Target: c.target, Platforms: []string{c.platform.String()},
 		Codec: "gzip-1", Created: created, Progress: "quiet",
 	}, io.Discard)
 	if err != nil {
