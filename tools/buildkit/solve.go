@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/containerd/containerd/v2/core/content"
+	"github.com/distribution/reference"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/moby/buildkit/client"
 	"github.com/tonistiigi/fsutil"
@@ -167,6 +168,16 @@ func (s *solve) adopt(d v1.Hash, fresh func(v1.Hash) bool) ([]image.PlatformImag
 	return images, nil
 }
 
+// familiar is a name as BuildKit looks it up: docker.io and latest go without
+// saying.
+func familiar(name string) string {
+	ref, err := reference.ParseNormalizedNamed(name)
+	if err != nil {
+		return name
+	}
+	return strings.TrimSuffix(reference.FamiliarString(ref), ":latest")
+}
+
 func (s *solve) foreign(manifest v1.Hash, p v1.Platform, fresh func(v1.Hash) bool) image.Foreign {
 	return image.Foreign{
 		Manifest: manifest, Platform: p, Codec: s.codec, Created: s.request.Created,
@@ -208,7 +219,7 @@ func (s *solve) options() (client.SolveOpt, error) {
 			stores["slipway"] = offer{layout: s.into}
 			value = "oci-layout://slipway@" + value
 		}
-		attrs["context:"+name] = value
+		attrs["context:"+familiar(name)] = value
 	}
 	text, err := os.ReadFile(r.Dockerfile)
 	if err != nil {

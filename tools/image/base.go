@@ -43,6 +43,9 @@ type Bases struct {
 	// Named resolves a name that stands for an image in the layout, such as
 	// "static"; nil or false: the name is a registry reference.
 	Named func(name string) (v1.Descriptor, bool)
+	// Pinned gives the digest that a reference stands for, as a lock file
+	// says; nil or false: the registry decides.
+	Pinned func(reference string) (v1.Hash, bool)
 
 	mu    sync.Mutex
 	known map[string]*Base
@@ -168,6 +171,11 @@ func (b *Bases) fromRegistry(ctx context.Context, reference string, platform v1.
 	if err != nil {
 		return nil, fail.With(fail.Usage, fmt.Errorf("parsing the base image %q: %w", reference, err))
 	}
+	if b.Pinned != nil {
+		if h, ok := b.Pinned(reference); ok {
+			ref = ref.Context().Digest(h.String())
+		}
+	}
 	record := keyOf("base", ref.Name(), platform.String())
 	if _, pinned := ref.(name.Digest); pinned { // what a digest names never changes
 		base := &Base{}
@@ -175,11 +183,7 @@ func (b *Bases) fromRegistry(ctx context.Context, reference string, platform v1.
 			return base, nil
 		}
 	}
-	keychain := b.Keychain
-	if keychain == nil {
-		keychain = authn.DefaultKeychain
-	}
-	options := []remote.Option{remote.WithContext(ctx), remote.WithAuthFromKeychain(keychain), remote.WithPlatform(platform)}
+	options := append(b.remoteOptions(ctx), remote.WithPlatform(platform))
 	got, err := remote.Get(ref, options...)
 	if err != nil {
 		return nil, fail.With(fail.Unavailable, fmt.Errorf("fetching the base image %s: %w; ISTIO_BASE_REGISTRY and BASE_VERSION name another one, "+
@@ -312,4 +316,14 @@ func (b *Bases) ConfigOf(ctx context.Context) dockerfile.ConfigOf {
 		}
 		return &dockerfile.BaseConfig{ConfigFile: base.Config, StartInterval: base.StartInterval}, nil
 	}
+}
+
+// readAll reads a small blob, such as a configuration.
+func readAll(layer v1.Layer) ([]byte, error) {
+	r, err := layer.Compressed()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = r.Close() }()
+	return io.ReadAll(io.LimitReader(r, 16<<20))
 }

@@ -59,6 +59,14 @@ func (l *Layout) Has(h v1.Hash, size int64) bool {
 	return err == nil && info.Size() == size
 }
 
+// touch notes that a blob was used today, for Prune.
+func (l *Layout) touch(h v1.Hash) {
+	info, err := os.Stat(l.blobPath(h))
+	if now := time.Now(); err == nil && now.Sub(info.ModTime()) > 24*time.Hour {
+		_ = os.Chtimes(l.blobPath(h), now, now) // at worst it is pruned early
+	}
+}
+
 // Blob opens a blob.
 func (l *Layout) Blob(h v1.Hash) (*os.File, error) { return os.Open(l.blobPath(h)) }
 
@@ -126,12 +134,17 @@ func (s *spool) commit(err error) (v1.Hash, int64, error) {
 
 // lock keeps other processes out until the function that it returns is called.
 func (l *Layout) lock(ctx context.Context) (unlock func(), err error) {
-	f, err := os.OpenFile(filepath.Join(l.dir, "lock"), os.O_CREATE|os.O_RDWR, 0o644)
+	return l.lockFile(ctx, "lock", unix.LOCK_EX)
+}
+
+// lockFile waits for a lock; the kernel frees it when the process ends.
+func (l *Layout) lockFile(ctx context.Context, name string, how int) (unlock func(), err error) {
+	f, err := os.OpenFile(filepath.Join(l.dir, name), os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("locking the image layout: %w", err)
 	}
 	for {
-		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		err := unix.Flock(int(f.Fd()), how|unix.LOCK_NB)
 		if err == nil {
 			return func() { _ = f.Close() }, nil // closing unlocks
 		}

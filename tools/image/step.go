@@ -46,6 +46,7 @@ func (p platformBuild) step(ctx context.Context, s dockerfile.Step, below []Laye
 	}
 	var record stepRecord
 	if !p.request.NoCache && l.recall("steps", key, &record) && slices.Equal(record.States, states) && (record.Empty || l.Has(record.Layer.Digest, record.Layer.Size)) {
+		l.touch(record.Layer.Digest)
 		return made{layer: record.Layer, empty: record.Empty}, nil
 	}
 	begun := time.Now()

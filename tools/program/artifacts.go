@@ -18,6 +18,7 @@ type artifacts struct {
 	all       bool            // all releases
 	prebuilts demand          // Envoy and ztunnel for TARGET_ARCH
 	images    []imageWant
+	anew      bool // images are built whatever caches hold, and no tag is moved
 }
 
 // demand says how much something is wanted.

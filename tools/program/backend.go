@@ -165,7 +165,7 @@ func (j *job) builderStep(ctx context.Context) error {
 
 // noCache tells whether images are built anew.
 func (j *job) noCache() bool {
-	return j.p.flags.AlwaysMake || j.p.ws.settings.Get("SLIPWAY_NO_CACHE") == "1"
+	return j.anew || j.p.flags.AlwaysMake || j.p.ws.settings.Get("SLIPWAY_NO_CACHE") == "1"
 }
 
 // makeByBuilder has BuildKit build the image.
@@ -216,6 +216,9 @@ func (i *imageJob) namedContexts() (map[string]string, error) {
 	contexts := map[string]string{}
 	for _, plan := range i.plans {
 		for _, base := range plan.Bases() {
+			if h, locked := i.job.lock.Digest(base.Reference); locked {
+				contexts[base.Reference] = "docker-image://" + base.Reference + "@" + h.String()
+			}
 			if _, ours := i.job.catalog.Contexts[base.Reference]; !ours {
 				continue
 			}

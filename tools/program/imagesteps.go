@@ -193,6 +193,7 @@ func (ws *workspace) resultFile() string { return filepath.Join(ws.dir, "out", "
 func (j *job) push(ctx context.Context) error {
 	options := j.p.ws.publishOptions(j.p)
 	options.Layout = j.layout.Dir()
+	options.NoClobber = options.NoClobber || j.anew
 	for _, i := range j.images {
 		if slices.Contains(i.outputs, toHubs) {
 			options.Items = append(options.Items, publish.Item{Name: i.layoutName(), Digest: i.built.Descriptor.Digest, References: i.references})

@@ -6,6 +6,7 @@ package program
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -35,6 +36,9 @@ type job struct {
 	codec     image.Codec
 	rootfs    bool
 	wanted    wantedBackend
+	anew      bool // see artifacts
+	lock      *image.Lock
+	release   func()      // of the layout
 	builder   *builderJob // for images that BuildKit makes; nil: there are none
 }
 
@@ -48,8 +52,11 @@ type compileJob struct {
 // plan decides everything that can be decided without making anything.
 // Mistakes in settings come before the first step runs.
 func (a *artifacts) plan(ctx context.Context, p *program) (*Plan, *job, error) {
-	j := &job{p: p, plan: &Plan{Dir: p.ws.dir}}
+	j := &job{p: p, plan: &Plan{Dir: p.ws.dir}, anew: a.anew, release: func() {}}
 	var err error
+	if j.lock, err = image.ReadLock(filepath.Join(p.ws.dir, filepath.FromSlash(basesLock))); err != nil {
+		return nil, nil, err
+	}
 	if j.catalog, err = p.ws.needCatalog(); err != nil {
 		return nil, nil, err
 	}

@@ -136,7 +136,7 @@ func (p *program) carryOut(ctx context.Context, w *wants, names []string) error 
 			return err
 		}
 		plan.Goals = names
-		u.plan = plan
+		u.plan, u.job = plan, more
 		w.units[i] = u
 		more.key = u.key(i)
 		steps = append(steps, more.steps()...)

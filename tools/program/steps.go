@@ -32,7 +32,9 @@ func (j *job) steps() []graph.Step {
 	}
 	all := graph.Step{Key: j.key}
 	var steps []graph.Step
+	var keys []string
 	add := func(key string, run func(context.Context) error, needs ...string) {
+		keys = append(keys, key)
 		for i := range needs {
 			needs[i] = j.key + needs[i]
 		}
@@ -55,7 +57,7 @@ func (j *job) steps() []graph.Step {
 		add(" rootfs", j.rootfsStep)
 	}
 	if len(j.images) > 0 {
-		add(" layout", func(context.Context) error { return j.open() })
+		add(" layout", func(ctx context.Context) error { return j.use(ctx) })
 	}
 	if j.builder != nil {
 		add(" builder", j.builderStep)
@@ -77,6 +79,9 @@ func (j *job) steps() []graph.Step {
 	}
 	if j.wants(toHubs) {
 		add(" push", j.push, slices.Clone(made)...)
+	}
+	if len(j.images) > 0 {
+		add(" tidy", j.keepSmall, slices.Clone(keys)...)
 	}
 	return append(steps, all)
 }
@@ -159,6 +164,18 @@ func (j *job) rootfsStep(ctx context.Context) error {
 	return err
 }
 
+// use opens the layout and keeps others from pruning it.
+func (j *job) use(ctx context.Context) error {
+	if err := j.open(); err != nil {
+		return err
+	}
+	release, err := j.layout.Use(ctx)
+	if err == nil {
+		j.release = release
+	}
+	return err
+}
+
 // open makes the layout and the finder of base images.
 func (j *job) open() error {
 	layout, err := image.OpenLayout(filepath.Join(j.p.ws.dir, "out", "images"))
@@ -166,7 +183,7 @@ func (j *job) open() error {
 		return err
 	}
 	j.layout = layout
-	j.bases = &image.Bases{Layout: layout, Insecure: strings.Fields(j.p.ws.settings.Get("SLIPWAY_INSECURE")), Named: j.named}
+	j.bases = &image.Bases{Layout: layout, Insecure: strings.Fields(j.p.ws.settings.Get("SLIPWAY_INSECURE")), Named: j.named, Pinned: j.lock.Digest}
 	return nil
 }
 

@@ -26,6 +26,7 @@ type unit struct {
 	artifacts *artifacts
 	command   *command
 	plan      *Plan
+	job       *job
 }
 
 // command is something that a goal does itself.

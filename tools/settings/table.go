@@ -66,6 +66,8 @@ func imageBuilds() []Known {
 		{Name: "SLIPWAY_NO_CACHE", Unset: true, Summary: "1: build images anew, whatever the caches hold; make -B does so too", Example: "1"},
 		{Name: "SLIPWAY_PULL", Unset: true, Summary: "1: ask for base images anew", Example: "1"},
 		{Name: "SLIPWAY_CODEC", Default: "gzip-1", Summary: "compression of image layers: gzip-1 to gzip-9, zstd, none; never chosen by the name of the hub", Example: "gzip-6"},
+		{Name: "SLIPWAY_IMAGES_LIMIT", Default: "20GB", Summary: "size that out/images is pruned to after a build; 0: never", Example: "5GB"},
+		{Name: "SLIPWAY_SIZES_AGAINST", Unset: true, Summary: "what docker.sizes compares with: a tag in the first hub, or a whole reference; by default the last time", Example: "1.30.0"},
 		{Name: "SLIPWAY_INSECURE", Unset: true, Summary: "registries that may be spoken to in plain HTTP, separated by spaces; loopback always may", Example: "registry.lan:5000"},
 		{Name: "SLIPWAY_NO_CLOBBER", Unset: true, Summary: "1: a tag that has another digest already is refused", Example: "1"},
 		{Name: "SLIPWAY_ALL_OR_NOTHING", Unset: true, Summary: "1: no hub gets a tag unless every hub took everything", Example: "1"},
