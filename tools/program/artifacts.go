@@ -18,6 +18,7 @@ type artifacts struct {
 	all       bool            // all releases
 	prebuilts demand          // Envoy and ztunnel for TARGET_ARCH
 	images    []imageWant
+	mustLoad  bool // images have to get into an engine
 	anew      bool // images are built whatever caches hold, and no tag is moved
 }
 
@@ -44,6 +45,8 @@ const (
 	toEngine output = "load"
 	toHubs   output = "push"
 	toFiles  output = "save"
+	toBake   output = "bake" // a description for docker buildx bake
+	toNodes  output = "kind" // nodes of a kind cluster
 )
 
 func (a *artifacts) group(g catalog.Group) {

@@ -96,12 +96,12 @@ func (i *imageJob) chooseBackend() error {
 		j.builder.endpoint, j.builder.missing = builder.Find(builder.World{Getenv: getenv}, j.wanted.only)
 	}
 	j.builder.images++
-	if j.builder.missing != nil && !j.p.flags.DryRun {
+	if j.builder.missing != nil && !j.p.flags.DryRun && !j.noBuilds {
 		return i.noBuilder(obstacles)
 	}
 	if j.builder.missing == nil {
 		i.backend.reason += "; by " + j.builder.endpoint.String()
-	} else {
+	} else if !j.noBuilds {
 		j.warn("image %s: %v", i.build.Image.Name, j.builder.missing)
 	}
 	return nil
@@ -140,27 +140,29 @@ func (i *imageJob) noBuilder(obstacles []dockerfile.Obstacle) error {
 	return fail.With(fail.Unavailable, errors.Join(errs...))
 }
 
-// builderStep readies the program that speaks to the builder.
-func (j *job) builderStep(ctx context.Context) error {
+// builderProgram readies the program that speaks to builders and checks
+// Dockerfiles.
+func (p *program) builderProgram(ctx context.Context) (builder.Program, error) {
+	root, err := p.slipwayRoot()
+	if err != nil {
+		return builder.Program{}, err
+	}
+	path, err := toolbin.Own(ctx, p.runner, p.console, p.ws.cache(), root, "buildkit")
+	return builder.Program{Path: path, Runner: p.runner, Env: run.Environ(p.ws.settings.Full()), Stderr: p.inv.Stderr}, err
+}
+
+// builderStep readies what reaches the builder.
+func (j *job) builderStep(ctx context.Context) (err error) {
+	if j.builder.program, err = j.p.builderProgram(ctx); err != nil || j.builder.endpoint.Kind != builder.Buildx {
+		return err
+	}
 	root, err := j.p.slipwayRoot()
 	if err != nil {
 		return err
 	}
-	env := run.Environ(j.p.ws.settings.Full())
-	path, err := toolbin.Own(ctx, j.p.runner, j.p.console, j.p.ws.cache(), root, "buildkit")
-	if err != nil {
-		return err
-	}
-	j.builder.program = builder.Program{Path: path, Runner: j.p.runner, Env: env, Stderr: j.p.inv.Stderr}
-	if j.builder.endpoint.Kind != builder.Buildx {
-		return nil
-	}
 	buildx, err := toolbin.Own(ctx, j.p.runner, j.p.console, j.p.ws.cache(), root, "buildx")
-	if err != nil {
-		return err
-	}
 	j.builder.endpoint.Dial = []string{buildx, "dial", "--builder", j.builder.endpoint.Address}
-	return nil
+	return err
 }
 
 // noCache tells whether images are built anew.

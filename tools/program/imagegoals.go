@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/istio-ecosystem/slipway/tools/builder"
 	"github.com/istio-ecosystem/slipway/tools/fail"
 	"github.com/istio-ecosystem/slipway/tools/image"
 )
@@ -265,6 +266,47 @@ func (j *job) keepSmall(ctx context.Context) error {
 		j.p.console.Verbose("slipway: pruned %.1f MB from %s", float64(pruned.Freed)/1e6, j.relative(j.layout.Dir()))
 	}
 	return err
+}
+
+// checkDockerfiles reads the Dockerfiles of all images with BuildKit's rules.
+func (w *wants) checkDockerfiles(string) error {
+	a := &artifacts{}
+	a.image(toLayout)
+	j, err := w.planned(a)
+	if err != nil {
+		return err
+	}
+	var files []builder.CheckFile
+	for _, i := range j.images {
+		name := i.build.Image.Dockerfile
+		if !slices.ContainsFunc(files, func(f builder.CheckFile) bool { return f.File == name }) {
+			files = append(files, builder.CheckFile{File: name, Path: filepath.Join(w.p.ws.dir, filepath.FromSlash(name)), Args: i.args})
+		}
+	}
+	w.do("check the Dockerfiles of the images", func(ctx context.Context) error {
+		program, err := w.p.builderProgram(ctx)
+		if err != nil {
+			return err
+		}
+		findings, err := program.Check(ctx, files)
+		if err != nil {
+			return err
+		}
+		if w.p.json() {
+			if err := w.p.printJSON(findings); err != nil {
+				return err
+			}
+		} else {
+			for _, f := range findings {
+				w.p.console.Result("%s", f)
+			}
+		}
+		if len(findings) > 0 {
+			return fail.With(fail.Failed, fmt.Errorf("%d findings in %d Dockerfiles", len(findings), len(files)))
+		}
+		return nil
+	})
+	return w.p.checkOutput()
 }
 
 // baseImages builds and pushes what images start from: anew, and never over a

@@ -161,8 +161,8 @@ func (j *job) args(b catalog.Build) map[string]string {
 		"BASE_VERSION": s.Get("BASE_VERSION"), "ISTIO_BASE_REGISTRY": s.Get("ISTIO_BASE_REGISTRY"), "istio_version": s.Get("VERSION"),
 		"proxy_version": j.pin("PROXY_REPO_SHA"), "ztunnel_version": j.pin("ZTUNNEL_REPO_SHA"), "AGENTGATEWAY_IMAGE": s.Get("AGENTGATEWAY_IMAGE"),
 	}
-	if args["AGENTGATEWAY_IMAGE"] == "" {
-		args["AGENTGATEWAY_IMAGE"] = "cr.agentgateway.dev/agentgateway:" + j.pin("AGENTGATEWAY_IMAGE")
+	if pin := j.pin("AGENTGATEWAY_IMAGE"); args["AGENTGATEWAY_IMAGE"] == "" && pin != "" {
+		args["AGENTGATEWAY_IMAGE"] = "cr.agentgateway.dev/agentgateway:" + pin
 	}
 	maps.Copy(args, b.Args())
 	maps.DeleteFunc(args, func(_, value string) bool { return value == "" })

@@ -6,6 +6,7 @@ package program
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"path/filepath"
 	"slices"
@@ -153,6 +154,9 @@ func (j *job) save(ctx context.Context) error {
 // load sends images to a Docker engine where there is one.
 func (j *job) load(ctx context.Context) error {
 	want := j.p.ws.settings.Get("DOCKER_LOAD")
+	if j.mustLoad {
+		want = "1"
+	}
 	if want == "0" {
 		return nil
 	}
@@ -178,6 +182,47 @@ func (j *job) load(ctx context.Context) error {
 		j.p.console.Note("slipway: loaded %s into %s", strings.Join(i.references, ", "), engine)
 		return nil
 	})
+}
+
+// loadNodes puts images into all nodes of a kind cluster, so that its pods need
+// no registry.
+func (j *job) loadNodes(ctx context.Context) error {
+	engine, err := image.FindEngine(ctx, j.p.inv.getenv)
+	if err != nil {
+		return err
+	}
+	nodes, err := engine.Nodes(ctx, j.p.ws.settings.Get("KIND_CLUSTER_NAME"))
+	if err != nil {
+		return err
+	}
+	arch, err := engine.Architecture(ctx)
+	if err != nil {
+		return err
+	}
+	if policy := j.p.ws.settings.Lookup("PULL_POLICY"); policy.Value == "Always" {
+		j.p.console.Warn("PULL_POLICY is Always (%s), so pods will ask a registry for images that are loaded: use another TAG, or give PULL_POLICY=IfNotPresent", policy.Origin)
+	}
+	for _, i := range j.images {
+		if !slices.Contains(i.outputs, toNodes) {
+			continue
+		}
+		at := slices.IndexFunc(i.platforms, func(p catalog.Platform) bool { return p.Arch == arch })
+		if at < 0 {
+			return fail.With(fail.Usage, fmt.Errorf("the nodes run programs of linux/%s, and image %s is built for %s: add it to DOCKER_ARCHITECTURES", arch, i.build.Image.Name, j.p.ws.settings.Get("DOCKER_ARCHITECTURES")))
+		}
+		for _, node := range nodes {
+			loaded, err := node.Load(ctx, j.layout, i.built.Platforms[at].Descriptor, i.references)
+			if err != nil {
+				return err
+			}
+			what := fmt.Sprintf("%d blobs, %.1f MB", loaded.Blobs, float64(loaded.Bytes)/1e6)
+			if loaded.Had {
+				what = "was there"
+			}
+			j.p.console.Note("slipway: %s in node %s (%s)", strings.Join(i.references, ", "), node.Name, what)
+		}
+	}
+	return nil
 }
 
 func (j *job) relative(path string) string {

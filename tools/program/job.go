@@ -37,6 +37,8 @@ type job struct {
 	rootfs    bool
 	wanted    wantedBackend
 	anew      bool // see artifacts
+	mustLoad  bool // an engine is needed
+	noBuilds  bool // images are only described
 	lock      *image.Lock
 	release   func()      // of the layout
 	builder   *builderJob // for images that BuildKit makes; nil: there are none
@@ -52,7 +54,8 @@ type compileJob struct {
 // plan decides everything that can be decided without making anything.
 // Mistakes in settings come before the first step runs.
 func (a *artifacts) plan(ctx context.Context, p *program) (*Plan, *job, error) {
-	j := &job{p: p, plan: &Plan{Dir: p.ws.dir}, anew: a.anew, release: func() {}}
+	j := &job{p: p, plan: &Plan{Dir: p.ws.dir}, anew: a.anew, mustLoad: a.mustLoad, release: func() {}}
+	j.noBuilds = len(a.images) > 0 && !slices.ContainsFunc(a.images, func(w imageWant) bool { return w.output != toBake })
 	var err error
 	if j.lock, err = image.ReadLock(filepath.Join(p.ws.dir, filepath.FromSlash(basesLock))); err != nil {
 		return nil, nil, err

@@ -59,23 +59,33 @@ func (j *job) steps() []graph.Step {
 	if len(j.images) > 0 {
 		add(" layout", func(ctx context.Context) error { return j.use(ctx) })
 	}
-	if j.builder != nil {
+	if j.builder != nil && !j.wants(toBake) {
 		add(" builder", j.builderStep)
 	}
 	var made []string
 	for _, i := range j.images {
 		needs := append(append([]string{" layout"}, i.needs...), j.compileKeys(i)...)
-		if i.backend.kind == byBuildKit {
+		if i.backend.kind == byBuildKit && !i.onlyBake() {
 			needs = append(needs, " builder")
 		}
-		add(i.stepKey(), i.make, needs...)
+		if i.onlyBake() {
+			add(i.stepKey(), i.stage, needs...)
+		} else {
+			add(i.stepKey(), i.make, needs...)
+		}
 		made = append(made, i.stepKey())
+	}
+	if j.wants(toBake) {
+		add(" bake", j.writeBake, slices.Clone(made)...)
 	}
 	if j.wants(toFiles) {
 		add(" save", j.save, slices.Clone(made)...)
 	}
 	if j.wants(toEngine) {
 		add(" load", j.load, slices.Clone(made)...)
+	}
+	if j.wants(toNodes) {
+		add(" kind", j.loadNodes, slices.Clone(made)...)
 	}
 	if j.wants(toHubs) {
 		add(" push", j.push, slices.Clone(made)...)

@@ -72,6 +72,7 @@ func imageBuilds() []Known {
 		{Name: "SLIPWAY_NO_CLOBBER", Unset: true, Summary: "1: a tag that has another digest already is refused", Example: "1"},
 		{Name: "SLIPWAY_ALL_OR_NOTHING", Unset: true, Summary: "1: no hub gets a tag unless every hub took everything", Example: "1"},
 		{Name: "SOURCE_DATE_EPOCH", Unset: true, Summary: "seconds since 1970 that images are dated with; by default the time of the commit", Example: "1700000000"},
+		{Name: "KIND_CLUSTER_NAME", Default: "kind", Summary: "kind cluster that docker.kind loads images into"},
 		{Name: "DOCKER_LOAD", Default: "auto", Summary: "auto: load images into a Docker engine where one answers; 1: an engine is required; 0: never"},
 	}
 }

@@ -32,16 +32,40 @@ func main() {
 
 func run(ctx context.Context, args []string, in io.Reader, out, progress io.Writer) int {
 	logrus.SetOutput(io.Discard) // BuildKit's client logs what it also returns
-	if len(args) != 1 || args[0] != "build" {
-		_, _ = fmt.Fprintln(progress, "usage: buildkit build < request.json > response.json; Slipway runs it")
+	var response any
+	var code int
+	switch {
+	case len(args) == 1 && args[0] == "build":
+		built := answer(ctx, in, progress)
+		response, code = built, built.Code
+	case len(args) == 1 && args[0] == "check":
+		checked := check(ctx, in)
+		response, code = checked, checked.Code
+	default:
+		_, _ = fmt.Fprintln(progress, "usage: buildkit build|check < request.json > response.json; Slipway runs it")
 		return fail.Usage
 	}
-	response := answer(ctx, in, progress)
 	if err := json.NewEncoder(out).Encode(response); err != nil {
 		_, _ = fmt.Fprintln(progress, err)
 		return fail.Failed
 	}
-	return response.Code
+	return code
+}
+
+func check(ctx context.Context, in io.Reader) builder.Checked {
+	var files []builder.CheckFile
+	err := json.NewDecoder(in).Decode(&files)
+	if err != nil {
+		err = fail.With(fail.Usage, fmt.Errorf("reading the request: %w", err))
+	}
+	var findings []builder.Finding
+	if err == nil {
+		findings, err = buildkit.Check(ctx, files)
+	}
+	if err != nil {
+		return builder.Checked{Error: err.Error(), Code: fail.Code(err)}
+	}
+	return builder.Checked{Findings: findings}
 }
 
 func answer(ctx context.Context, in io.Reader, progress io.Writer) builder.Response {
