@@ -84,7 +84,7 @@ func Find(w World, only Kind) (Endpoint, error) {
 		}
 		tried = append(tried, c.Address)
 	}
-	return Endpoint{}, fail.With(fail.Unavailable, fmt.Errorf("no builder is there: tried %s; start one (buildkitd, or a Docker engine) or name one with BUILDKIT_HOST or BUILDX_BUILDER",
+	return Endpoint{}, fail.With(fail.Unavailable, fmt.Errorf("no builder is there: tried %s; start one (make buildkitd, or a Docker engine) or name one with BUILDKIT_HOST or BUILDX_BUILDER",
 		strings.Join(tried, ", ")))
 }
 

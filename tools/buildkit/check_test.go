@@ -21,8 +21,8 @@ func TestCheck(t *testing.T) {
 		want       []string // FILE:LINE: RULE
 	}{
 		{"clean", "FROM alpine:3 AS a\nRUN true\n", nil},
-		{"maintainer and casing", "from alpine:3 AS a\nMAINTAINER me\nRUN true\n", []string{"Dockerfile:1: ConsistentInstructionCasing", "Dockerfile:2: MaintainerDeprecated"}},
-		{"undefined argument", "FROM $NOPE\n", []string{"Dockerfile:1: UndefinedArgInFrom", "Dockerfile:1: error"}},
+		{"maintainer and casing", "from alpine:3 AS a\nMAINTAINER me\nRUN true\n", []string{"Dockerfile:1: ConsistentInstructionCasing", "Dockerfile:1: FromAsCasing", "Dockerfile:2: MaintainerDeprecated"}},
+		{"undefined argument", "FROM $NOPE\n", []string{"Dockerfile:1: InvalidDefaultArgInFrom", "Dockerfile:1: UndefinedArgInFrom", "Dockerfile:1: error"}},
 		{"undefined variable", "FROM alpine:3\nCOPY $nope /x\n", []string{"Dockerfile:2: UndefinedVar"}},
 		{"secret in an argument", "FROM alpine:3\nARG API_TOKEN\n", []string{"Dockerfile:2: SecretsUsedInArgOrEnv"}},
 		{"shell form", "FROM alpine:3\nCMD run it\n", []string{"Dockerfile:2: JSONArgsRecommended"}},

@@ -74,7 +74,7 @@ func connect(ctx context.Context, e builder.Endpoint) (*connection, error) {
 }
 
 func unreachable(e builder.Endpoint, err error) error {
-	return fail.With(fail.Unavailable, fmt.Errorf("%s does not answer: %w; start it (buildkitd, or a Docker engine), or name another builder with BUILDKIT_HOST or BUILDX_BUILDER", e, err))
+	return fail.With(fail.Unavailable, fmt.Errorf("%s does not answer: %w; start it (make buildkitd, or a Docker engine), or name another builder with BUILDKIT_HOST or BUILDX_BUILDER", e, err))
 }
 
 func dial(ctx context.Context, e builder.Endpoint) (*client.Client, error) {

@@ -103,6 +103,7 @@ func imageGoals() []aGoal {
 		{Name: "docker.lock", Group: groupImages, Summary: "write the digests of base images down", Want: func(w *wants, _ string) error { return w.lockBases(false) }},
 		{Name: "docker.update", Group: groupImages, Summary: "ask for the digests of base images anew", Want: func(w *wants, _ string) error { return w.lockBases(true) }},
 		{Name: "docker.prune", Group: groupImages, Summary: "remove layers that no image needs any more", Want: (*wants).prune},
+		{Name: "buildkitd", Group: groupImages, Summary: "run BuildKit's daemon here, for images that run programs; needs Linux, root and runc", Want: (*wants).buildkitd},
 		{Name: "build-base-images", Group: groupImages, Summary: "build all base images anew and push them; HUBS and TAG have to be given", Want: (*wants).baseImages},
 		{Name: "docker.resume", Group: groupImages, Summary: "finish the last push, without building", Want: (*wants).resume},
 		{Name: "docker.%", Aliases: []string{"dockerx.docker.%", "dockerx.%"}, Group: groupImages, Summary: "build one image", Want: to(toEngine)},

@@ -10,7 +10,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +20,8 @@ import (
 	"github.com/istio-ecosystem/slipway/tools/builder"
 	"github.com/istio-ecosystem/slipway/tools/fail"
 	"github.com/istio-ecosystem/slipway/tools/image"
+	"github.com/istio-ecosystem/slipway/tools/run"
+	"github.com/istio-ecosystem/slipway/tools/toolbin"
 )
 
 // basesLock holds the digests of base images, relative to the repository.
@@ -252,16 +256,11 @@ func parseSize(text string) (int64, error) {
 // keepSmall prunes the images folder when it has outgrown its limit. What the
 // named images need stays, so it never fails a build.
 func (j *job) keepSmall(ctx context.Context) error {
-	v := j.p.ws.settings.Lookup("SLIPWAY_IMAGES_LIMIT")
-	limit, err := parseSize(v.Value)
-	if err != nil || limit < 0 {
-		return fail.With(fail.Usage, fmt.Errorf("SLIPWAY_IMAGES_LIMIT is %q (%s): use a size such as 10GB", v.Value, v.Origin))
-	}
-	if limit == 0 {
+	if j.limit == 0 {
 		return nil
 	}
 	j.release()
-	pruned, err := j.layout.Prune(ctx, limit)
+	pruned, err := j.layout.Prune(ctx, j.limit)
 	if err == nil && pruned.Removed > 0 {
 		j.p.console.Verbose("slipway: pruned %.1f MB from %s", float64(pruned.Freed)/1e6, j.relative(j.layout.Dir()))
 	}
@@ -307,6 +306,40 @@ func (w *wants) checkDockerfiles(string) error {
 		return nil
 	})
 	return w.p.checkOutput()
+}
+
+// buildkitd runs BuildKit's daemon at its usual socket until it is
+// interrupted, for machines that have no builder.
+func (w *wants) buildkitd(string) error {
+	if runtime.GOOS != "linux" || os.Getuid() != 0 {
+		return fail.With(fail.Unavailable, fmt.Errorf("BuildKit's daemon needs Linux and root (this is %s, user %d): use a Docker engine, or name a builder elsewhere with BUILDKIT_HOST", runtime.GOOS, os.Getuid()))
+	}
+	if _, err := exec.LookPath("runc"); err != nil {
+		return fail.With(fail.Unavailable, errors.New("BuildKit's daemon needs runc, which is not on PATH: install the package runc"))
+	}
+	s := w.p.ws.settings
+	address := "unix:///run/buildkit/buildkitd.sock"
+	if v := s.Lookup("BUILDKIT_HOST"); v.IsSet() {
+		address = v.Value
+	}
+	dir := filepath.Join(w.p.ws.cache(), "buildkitd")
+	config := fmt.Sprintf("root = %q\n[grpc]\naddress = [%q]\n[worker.oci]\nenabled = true\n[worker.containerd]\nenabled = false\n", dir, address)
+	for _, host := range strings.Fields(s.Get("SLIPWAY_INSECURE")) {
+		config += fmt.Sprintf("[registry.%q]\nhttp = true\n", host)
+	}
+	w.do("run buildkitd at "+address, func(ctx context.Context) error {
+		path, err := toolbin.Ensure(ctx, w.p.runner, w.p.console, w.p.ws.cache(), toolbin.Buildkitd())
+		if err != nil {
+			return err
+		}
+		file := filepath.Join(w.p.ws.cache(), "buildkitd.toml")
+		if err := writeWhole(file, []byte(config), 0o644); err != nil {
+			return err
+		}
+		w.p.console.Note("slipway: BuildKit listens at %s; end it with an interrupt", address)
+		return w.p.runner.Run(ctx, run.Command{Args: []string{path, "--config", file}, Env: run.Environ(s.Full()), Stdout: w.p.inv.Stdout, Stderr: w.p.inv.Stderr})
+	})
+	return nil
 }
 
 // baseImages builds and pushes what images start from: anew, and never over a

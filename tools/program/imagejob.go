@@ -79,6 +79,10 @@ func (j *job) imageSettings() (err error) {
 	if j.platforms, err = catalog.ParsePlatforms(v.Value); err != nil {
 		return fail.With(fail.Usage, fmt.Errorf("DOCKER_ARCHITECTURES is %q (%s): %w", v.Value, v.Origin, err))
 	}
+	limit := s.Lookup("SLIPWAY_IMAGES_LIMIT")
+	if j.limit, err = parseSize(limit.Value); err != nil || j.limit < 0 {
+		return fail.With(fail.Usage, fmt.Errorf("SLIPWAY_IMAGES_LIMIT is %q (%s): use a size such as 10GB, or 0", limit.Value, limit.Origin))
+	}
 	j.wanted, err = j.wantedBackend()
 	return err
 }

@@ -36,9 +36,10 @@ type job struct {
 	codec     image.Codec
 	rootfs    bool
 	wanted    wantedBackend
-	anew      bool // see artifacts
-	mustLoad  bool // an engine is needed
-	noBuilds  bool // images are only described
+	anew      bool  // see artifacts
+	mustLoad  bool  // an engine is needed
+	limit     int64 // bytes that the layout is pruned to; 0: never
+	noBuilds  bool  // images are only described
 	lock      *image.Lock
 	release   func()      // of the layout
 	builder   *builderJob // for images that BuildKit makes; nil: there are none
