@@ -45,6 +45,7 @@ var allowed = map[string][]string{
 	"tools/publish":           base,
 	"tools/toolbin":           base,
 	"tools/bench":             base,
+	"tools/bench/imageset":    append([]string{"tools/bench"}, base...),
 	"common/config":           {},
 }
 
