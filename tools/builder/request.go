@@ -25,8 +25,9 @@ type Request struct {
 	Target    string            `json:"target,omitempty"` // stage; empty: the last one
 	Platforms []string          `json:"platforms"`        // at least one
 
-	// Contexts are names in FROM that stand for something else: an image of
-	// the layout by digest ("sha256:…"), or a reference ("docker-image://…").
+	// Contexts are names in FROM and --from that stand for something else: an
+	// image of the layout by digest ("sha256:…"), a folder (FolderContext and
+	// its path), or what BuildKit itself knows ("docker-image://…", a URL).
 	Contexts map[string]string `json:"contexts,omitempty"`
 
 	Secrets   []string `json:"secrets,omitempty"`   // as in docker build: id=NAME,src=FILE or id=NAME,env=NAME
@@ -40,11 +41,15 @@ type Request struct {
 	Codec       string            `json:"codec"`
 	Created     time.Time         `json:"created"`
 	Labels      map[string]string `json:"labels,omitempty"`
+	OwnLabels   []string          `json:"ownLabels,omitempty"` // names that the Dockerfile sets itself, which win
 	Annotations map[string]string `json:"annotations,omitempty"`
 	AnyMachine  bool              `json:"anyMachine,omitempty"`
 
 	Progress string `json:"progress,omitempty"` // auto, plain, tty, quiet, rawjson; empty: auto
 }
+
+// FolderContext stands before the path of a folder that is a named context.
+const FolderContext = "folder:"
 
 // Response is what the buildkit program answers.
 type Response struct {

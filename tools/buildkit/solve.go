@@ -181,7 +181,7 @@ func familiar(name string) string {
 func (s *solve) foreign(manifest v1.Hash, p v1.Platform, fresh func(v1.Hash) bool) image.Foreign {
 	return image.Foreign{
 		Manifest: manifest, Platform: p, Codec: s.codec, Created: s.request.Created,
-		Labels: s.request.Labels, Annotations: s.request.Annotations, AnyMachine: s.request.AnyMachine, Fresh: fresh,
+		Labels: s.request.Labels, OwnLabels: s.request.OwnLabels, Annotations: s.request.Annotations, AnyMachine: s.request.AnyMachine, Fresh: fresh,
 	}
 }
 
@@ -213,8 +213,16 @@ func (s *solve) options() (client.SolveOpt, error) {
 	if r.Network != "" {
 		attrs["force-network-mode"] = r.Network
 	}
-	stores := map[string]content.Store{}
+	stores, mounts := map[string]content.Store{}, map[string]fsutil.FS{}
 	for name, value := range r.Contexts {
+		if dir, ok := strings.CutPrefix(value, builder.FolderContext); ok {
+			entries, err := image.Folder(dir).Entries(nil)
+			if err != nil {
+				return client.SolveOpt{}, err
+			}
+			mounts["named-"+name] = newPaperFS(entries, nil)
+			value = "local:named-" + name
+		}
 		if strings.HasPrefix(value, "sha256:") {
 			stores["slipway"] = offer{layout: s.into}
 			value = "oci-layout://slipway@" + value
@@ -230,8 +238,9 @@ func (s *solve) options() (client.SolveOpt, error) {
 	files := map[string]string{"Dockerfile": string(text), "Dockerfile.dockerignore": "# nothing more is left out\n"}
 	opt := client.SolveOpt{
 		Frontend: "dockerfile.v0", FrontendAttrs: attrs, OCIStores: stores, SharedKey: "slipway " + r.Name,
-		LocalMounts: map[string]fsutil.FS{"context": newPaperFS(s.entries, nil), "dockerfile": newPaperFS(nil, files)},
+		LocalMounts: mounts,
 	}
+	mounts["context"], mounts["dockerfile"] = newPaperFS(s.entries, nil), newPaperFS(nil, files)
 	if r.Network == "host" {
 		opt.AllowedEntitlements = []string{"network.host"}
 	}

@@ -255,6 +255,25 @@ func (p *Plan) Bases() []Base {
 	return all
 }
 
+// Labels are the names of the labels that the file itself sets, in the target
+// or in a stage that it stands on. Those of base images are not among them.
+func (p *Plan) Labels() []string {
+	var names []string
+	for i := p.target; ; i = p.bases[i].Stage {
+		for _, command := range p.file.stages[i].Commands {
+			if c, ok := command.(*instructions.LabelCommand); ok {
+				for _, kv := range c.Labels {
+					names = append(names, kv.Key)
+				}
+			}
+		}
+		if p.bases[i].Kind != FromStage {
+			slices.Sort(names)
+			return slices.Compact(names)
+		}
+	}
+}
+
 // Obstacles are the reasons why the image cannot be made without a builder
 // that runs programs; none means that Evaluate says all there is to say.
 func (p *Plan) Obstacles() []Obstacle { return slices.Clone(p.obstacles) }

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -27,7 +28,8 @@ type Request struct {
 	Platforms   []PlatformInput // at least one
 	Created     time.Time       // of the image and its history
 	Codec       Codec
-	Labels      map[string]string // beside those of the Dockerfile, which win
+	Labels      map[string]string // over those of the base, but not over those of the Dockerfile
+	OwnLabels   []string          // names of the labels that the Dockerfile sets itself
 	Annotations map[string]string
 	Jobs        int  // platforms side by side; below 1: one
 	AnyMachine  bool // programs for other machines are let through
@@ -124,11 +126,7 @@ func (p platformBuild) run(ctx context.Context) (PlatformImage, error) {
 		Created: v1.Time{Time: p.request.Created.UTC()}, Config: *p.input.Result.Config.DeepCopy(),
 		RootFS: v1.RootFS{Type: "layers", DiffIDs: []v1.Hash{}}, History: history,
 	}
-	if len(p.request.Labels) > 0 {
-		labels := maps.Clone(p.request.Labels)
-		maps.Copy(labels, config.Config.Labels)
-		config.Config.Labels = labels
-	}
+	config.Config.Labels = merged(config.Config.Labels, p.request.Labels, p.request.OwnLabels)
 	for _, l := range layers {
 		config.RootFS.DiffIDs = append(config.RootFS.DiffIDs, l.DiffID)
 	}
@@ -140,6 +138,24 @@ func (p platformBuild) run(ctx context.Context) (PlatformImage, error) {
 		return image, err
 	}
 	return image, p.request.Layout.putImage(&image, whole, p.request.Annotations)
+}
+
+// merged adds labels to those that an image has, but for names that its
+// Dockerfile has set.
+func merged(has, more map[string]string, own []string) map[string]string {
+	if len(more) == 0 {
+		return has
+	}
+	all := maps.Clone(has)
+	if all == nil {
+		all = map[string]string{}
+	}
+	for name, value := range more {
+		if _, set := all[name]; !set || !slices.Contains(own, name) {
+			all[name] = value
+		}
+	}
+	return all
 }
 
 // withStartInterval adds the one field of health checks that v1.ConfigFile has

@@ -173,8 +173,9 @@ type Foreign struct {
 	Manifest    v1.Hash // as the other builder named it
 	Platform    v1.Platform
 	Codec       Codec
-	Created     time.Time // of the image and its history
-	Labels      map[string]string
+	Created     time.Time         // of the image and its history
+	Labels      map[string]string // as those of a Request
+	OwnLabels   []string
 	Annotations map[string]string
 	AnyMachine  bool
 	Fresh       func(v1.Hash) bool // tells blobs that were handed over in this run
@@ -209,7 +210,7 @@ func (l *Layout) Adopt(f Foreign) (PlatformImage, error) {
 	if err := replace(config, map[string]any{"created": v1.Time{Time: f.Created.UTC()}, "rootfs": known.RootFS, "history": known.History}); err != nil {
 		return image, err
 	}
-	if err := addLabels(config, f.Labels); err != nil {
+	if err := addLabels(config, f.Labels, f.OwnLabels); err != nil {
 		return image, err
 	}
 	return image, l.putImage(&image, config, f.Annotations)
@@ -277,8 +278,8 @@ func replace(config map[string]json.RawMessage, values map[string]any) error {
 	return nil
 }
 
-// addLabels adds those that the Dockerfile did not set itself.
-func addLabels(config map[string]json.RawMessage, labels map[string]string) error {
+// addLabels adds labels to a configuration.
+func addLabels(config map[string]json.RawMessage, labels map[string]string, own []string) error {
 	if len(labels) == 0 {
 		return nil
 	}
@@ -294,12 +295,7 @@ func addLabels(config map[string]json.RawMessage, labels map[string]string) erro
 			return fmt.Errorf("reading the builder's image: %w", err)
 		}
 	}
-	for name, value := range labels {
-		if _, set := all[name]; !set {
-			all[name] = value
-		}
-	}
-	if err := replace(inner, map[string]any{"Labels": all}); err != nil {
+	if err := replace(inner, map[string]any{"Labels": merged(all, labels, own)}); err != nil {
 		return err
 	}
 	return replace(config, map[string]any{"config": inner})

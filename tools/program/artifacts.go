@@ -18,8 +18,9 @@ type artifacts struct {
 	all       bool            // all releases
 	prebuilts demand          // Envoy and ztunnel for TARGET_ARCH
 	images    []imageWant
-	mustLoad  bool // images have to get into an engine
-	anew      bool // images are built whatever caches hold, and no tag is moved
+	bake      []output // of the targets of bake files
+	mustLoad  bool     // images have to get into an engine
+	anew      bool     // images are built whatever caches hold, and no tag is moved
 }
 
 // demand says how much something is wanted.

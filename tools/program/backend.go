@@ -109,7 +109,7 @@ func (i *imageJob) chooseBackend() error {
 
 // obstacles are those of all platforms, each once.
 func (i *imageJob) obstacles() []dockerfile.Obstacle {
-	var all []dockerfile.Obstacle
+	all := i.needsBuilder()
 	for _, plan := range i.plans {
 		for _, o := range plan.Obstacles() {
 			if !slices.Contains(all, o) {
@@ -184,10 +184,14 @@ func (i *imageJob) makeByBuilder(ctx context.Context, created time.Time) error {
 		Secrets: strings.Fields(s.Get("SLIPWAY_SECRETS")), SSH: strings.Fields(s.Get("SLIPWAY_SSH")),
 		CacheFrom: strings.Fields(s.Get("SLIPWAY_CACHE_FROM")), CacheTo: strings.Fields(s.Get("SLIPWAY_CACHE_TO")),
 		NoCache: j.noCache(), Pull: s.Get("SLIPWAY_PULL") == "1", Network: s.Get("SLIPWAY_RUN_NETWORK"),
-		Codec: j.codec.String(), Created: created, Labels: j.labels(ctx, i), Progress: i.progress(),
+		Codec: j.codec.String(), Created: created, Labels: j.labels(ctx, i), OwnLabels: i.ownLabels(), Annotations: j.annotations(ctx, i, created), Progress: i.progress(),
 	}
 	for _, p := range i.platforms {
 		r.Platforms = append(r.Platforms, p.String())
+	}
+	r.Target = i.target
+	if err := i.bakedRequest(&r); err != nil {
+		return err
 	}
 	program := j.builder.program
 	if r.Progress == "plain" {

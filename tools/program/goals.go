@@ -98,6 +98,8 @@ func imageGoals() []aGoal {
 		{Name: "docker.kind", Aliases: []string{"kind-load"}, Group: groupImages, Summary: "build images and load what changed into the nodes of the kind cluster KIND_CLUSTER_NAME", Want: to(toNodes)},
 		{Name: "docker.plan", Group: groupImages, Summary: "show who would build which image, and why", Want: (*wants).planOfImages},
 		{Name: "docker.bake", Group: groupImages, Summary: "print what docker buildx bake would need to build the images, and lay their contexts out in out/bake", Want: to(toBake)},
+		{Name: "bake", Group: groupImages, Summary: "build the targets of bake files (BAKE_FILES, BAKE_TARGETS); load them where a Docker engine answers", Want: func(w *wants, _ string) error { return w.bake(toEngine) }},
+		{Name: "bake.push", Group: groupImages, Summary: "build the targets of bake files once and push them under all their tags", Want: func(w *wants, _ string) error { return w.bake(toHubs) }},
 		{Name: "docker.check", Group: groupImages, Summary: "check the Dockerfiles of the images with BuildKit's rules", Want: (*wants).checkDockerfiles},
 		{Name: "docker.sizes", Group: groupImages, Summary: "show the size of each layer, and what changed since the last time or against SLIPWAY_SIZES_AGAINST", Want: (*wants).sizes},
 		{Name: "docker.lock", Group: groupImages, Summary: "write the digests of base images down", Want: func(w *wants, _ string) error { return w.lockBases(false) }},

@@ -16,6 +16,7 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
+	"github.com/istio-ecosystem/slipway/tools/builder"
 	"github.com/istio-ecosystem/slipway/tools/catalog"
 	"github.com/istio-ecosystem/slipway/tools/compile"
 	"github.com/istio-ecosystem/slipway/tools/dockerfile"
@@ -35,7 +36,9 @@ type imageJob struct {
 	contexts   []image.Context
 	ignore     string // text of the ignore file of the context
 	backend    backend
-	needs      []string // keys of the steps that make what goes in
+	target     string              // stage; empty: the last one
+	baked      *builder.BakeTarget // what a bake file says; nil: it is one of the catalog
+	needs      []string            // keys of the steps that make what goes in
 	built      *image.Built
 }
 
@@ -192,7 +195,7 @@ func (i *imageJob) prepare(ctx context.Context) error {
 		return err
 	}
 	for _, p := range i.platforms {
-		plan, err := file.Plan(dockerfile.Options{Args: i.args, Platform: v1Platform(p)})
+		plan, err := file.Plan(dockerfile.Options{Args: i.args, Platform: v1Platform(p), Target: i.target})
 		if err != nil {
 			return fmt.Errorf("image %s (%s): %w", i.build.Image.Name, strings.Join(i.build.Variants, ", "), err)
 		}

@@ -168,6 +168,42 @@ func TestFolderContext(t *testing.T) {
 	}
 }
 
+// Bake files describe images too: variables see the settings, and nothing of
+// the environment but them.
+func TestBakeFile(t *testing.T) {
+	if os.Getenv("SLIPWAY_TEST_REAL") != "1" {
+		t.Skip("compiles the buildx program: set SLIPWAY_TEST_REAL=1")
+	}
+	dir, h := pictures(t), hub(t, "baked")
+	writeFile(t, filepath.Join(dir, "docker-bake.hcl"), `
+variable "HUB" { default = "nowhere" }
+variable "TAG" { default = "none" }
+variable "SECRET" { default = "none" }
+target "default" {
+  context    = "files"
+  dockerfile = "../docker/Dockerfile.plain"
+  target     = "first"
+  labels     = { variable = "${SECRET}" }
+  tags       = ["${HUB}/one:${TAG}", "${HUB}/one:also"]
+}
+`)
+	writeFile(t, filepath.Join(dir, "docker/Dockerfile.plain"), "FROM scratch AS first\nCOPY a /a\nLABEL variable=file\nFROM scratch\nRUN false\n")
+	got := invoke(t, dir, "", []string{"HUB=" + h, "TAG=7", "SECRET=environment"}, "bake.push")
+	if got.code != 0 || strings.Count(got.stdout, "published") != 2 {
+		t.Fatalf("%+v", got)
+	}
+	for _, tag := range []string{"7", "also"} {
+		config, err := crane.Config(h + "/one:" + tag)
+		if err != nil || !strings.Contains(string(config), `"variable":"none"`) {
+			t.Errorf("%s: %s (%v)", tag, config, err)
+		}
+	}
+	bad := invoke(t, dir, "", []string{"HUB=" + h, "TAG=7", "BAKE_TARGETS=nope"}, "bake")
+	if bad.code != fail.Usage || !strings.Contains(bad.stderr, `"nope"`) || !strings.Contains(bad.stderr, "default") {
+		t.Errorf("%+v", bad)
+	}
+}
+
 func TestSizesTellWhatChanged(t *testing.T) {
 	dir := pictures(t)
 	env := []string{"TAG=1", "HUB=" + hub(t, "x"), "DOCKER_TARGETS=plain"}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -44,7 +45,7 @@ func (i *imageJob) makeHere(ctx context.Context, created time.Time) error {
 	j := i.job
 	r := image.Request{
 		Name: i.layoutName(), File: i.build.Image.Dockerfile, Layout: j.layout, Bases: j.bases, Created: created, Codec: j.codec,
-		Labels: j.labels(ctx, i), Jobs: j.p.jobs(), NoCache: j.noCache(),
+		Labels: j.labels(ctx, i), OwnLabels: i.ownLabels(), Annotations: j.annotations(ctx, i, created), Jobs: j.p.jobs(), NoCache: j.noCache(),
 	}
 	var ignore *dockerfile.Ignore
 	if i.ignore != "" {
@@ -79,12 +80,32 @@ func (j *job) labels(ctx context.Context, i *imageJob) map[string]string {
 		labels["org.opencontainers.image.revision"] = facts.Head
 		labels["org.opencontainers.image.source"] = facts.Remote
 	}
+	if i.baked != nil {
+		maps.Copy(labels, i.baked.Labels)
+	}
 	for k, v := range labels {
 		if v == "" {
 			delete(labels, k)
 		}
 	}
 	return labels
+}
+
+// annotations are for those who look at manifests without fetching
+// configurations: the labels, and the date.
+func (j *job) annotations(ctx context.Context, i *imageJob, created time.Time) map[string]string {
+	all := j.labels(ctx, i)
+	all["org.opencontainers.image.created"] = created.UTC().Format(time.RFC3339)
+	return all
+}
+
+// ownLabels are those that the Dockerfile sets. A bake file has the last word.
+func (i *imageJob) ownLabels() []string {
+	own := i.plans[0].Labels()
+	if i.baked == nil {
+		return own
+	}
+	return slices.DeleteFunc(own, func(name string) bool { _, given := i.baked.Labels[name]; return given })
 }
 
 // report is one line: what the image is and how much of it was made now.

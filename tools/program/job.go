@@ -73,7 +73,7 @@ func (a *artifacts) plan(ctx context.Context, p *program) (*Plan, *job, error) {
 	if err := j.findSource(ctx); err != nil {
 		return nil, nil, err
 	}
-	for _, decide := range []func(context.Context, *artifacts) error{j.planBinaries, j.planReleases, j.planImages, j.planPrebuilts} {
+	for _, decide := range []func(context.Context, *artifacts) error{j.planBinaries, j.planReleases, j.planImages, j.planBake, j.planPrebuilts} {
 		if err := decide(ctx, a); err != nil {
 			return nil, nil, err
 		}

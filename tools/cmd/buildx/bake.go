@@ -79,7 +79,7 @@ func (r bakeRequest) read(ctx context.Context, in io.Reader) ([]target, error) {
 	if len(files) == 0 {
 		return nil, fail.With(fail.Usage, errors.New("no bake file is given, and none of the usual names exists here: name one with -f"))
 	}
-	builtin := map[string]string{"BAKE_CMD_CONTEXT": "", "BAKE_LOCAL_PLATFORM": platforms.Format(platforms.DefaultSpec())}
+	builtin := map[string]string{"BAKE_CMD_CONTEXT": fromHere, "BAKE_LOCAL_PLATFORM": platforms.Format(platforms.DefaultSpec())}
 	config, _, err := bake.ParseFiles(files, maps.Clone(builtin), r.vars)
 	if err != nil {
 		return nil, fail.With(fail.Usage, fmt.Errorf("reading bake files %s: %w", strings.Join(names(files), ", "), err))

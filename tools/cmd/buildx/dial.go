@@ -71,7 +71,7 @@ func parsePlatform(text string) (*ocispecs.Platform, error) {
 
 // dial connects to the first node that builds the platform and answers. Nodes
 // that run come first, so that no other is started without need.
-func (b *userBuilder) dial(ctx context.Context, nodes []builder.Node, want *ocispecs.Platform, progress io.Writer) (net.Conn, error) {
+func (b *userBuilder) dial(ctx context.Context, nodes []builder.Node, want *ocispecs.Platform, out io.Writer) (net.Conn, error) {
 	candidates := order(nodes, want)
 	if len(candidates) == 0 {
 		return nil, b.noNode(nodes, want)
@@ -79,7 +79,7 @@ func (b *userBuilder) dial(ctx context.Context, nodes []builder.Node, want *ocis
 	var failures []error
 	unfit := 0
 	for _, n := range candidates {
-		conn, fits, err := b.dialNode(ctx, n, want, progress)
+		conn, fits, err := b.dialNode(ctx, n, want, out)
 		switch {
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
@@ -136,11 +136,14 @@ func builds(offered []ocispecs.Platform, want ocispecs.Platform) bool {
 
 // dialNode starts a node if need be and connects to it. fits is false, with no
 // connection, when it turns out that it does not build the platform.
-func (b *userBuilder) dialNode(ctx context.Context, n builder.Node, want *ocispecs.Platform, progress io.Writer) (conn net.Conn, fits bool, err error) {
+func (b *userBuilder) dialNode(ctx context.Context, n builder.Node, want *ocispecs.Platform, out io.Writer) (conn net.Conn, fits bool, err error) {
 	if !running(n) {
-		offered, err := boot(ctx, n, b.Name, progress)
+		offered, err := boot(ctx, n, b.Name, out)
 		if err != nil {
-			return nil, false, errors.Join(fmt.Errorf("starting it: %w", err), trouble(ctx, n))
+			if why := trouble(ctx, n); why != nil && !errors.Is(err, why) {
+				err = fmt.Errorf("%w: %w", err, why)
+			}
+			return nil, false, fmt.Errorf("starting it: %w", err)
 		}
 		if want != nil && !builds(slices.Concat(n.Platforms, offered), *want) {
 			return nil, false, nil

@@ -48,14 +48,14 @@ type streams struct {
 func run(ctx context.Context, args []string, s streams) int {
 	console := ui.New(s.out, s.err, ui.Options{})
 	logrus.SetOutput(s.err) // where the libraries put their warnings
-	err := command(ctx, args, s)
+	err := dispatch(ctx, args, s)
 	if err != nil {
 		console.Error("%v", err)
 	}
 	return fail.Code(err)
 }
 
-func command(ctx context.Context, args []string, s streams) error {
+func dispatch(ctx context.Context, args []string, s streams) error {
 	if len(args) == 0 {
 		return fail.With(fail.Usage, fmt.Errorf("no command is given\n%s", usage))
 	}

@@ -6,6 +6,7 @@ package main
 import (
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -21,8 +22,8 @@ type baked struct {
 
 // target is one build with all variables settled. The fields mean what they
 // mean in a bake file: context is relative to the current folder, dockerfile
-// to the context. A target that was only pulled in as a context of another has
-// the single output cacheonly.
+// to the context. bake's cwd:// is resolved. A target that was only pulled in
+// as a context of another has the single output cacheonly.
 type target struct {
 	Name             string            `json:"name"`
 	Context          string            `json:"context"`
@@ -31,12 +32,10 @@ type target struct {
 	DockerfileInline string            `json:"dockerfileInline"`
 	Args             map[string]string `json:"args"`
 	Labels           map[string]string `json:"labels"`
-	Annotations      []string          `json:"annotations"`
 	Tags             []string          `json:"tags"`
 	Platforms        []string          `json:"platforms"`
 	Target           string            `json:"target"` // the stage; empty: the last
 	NoCache          bool              `json:"noCache"`
-	NoCacheFilter    []string          `json:"noCacheFilter"` // stages
 	Pull             bool              `json:"pull"`
 	CacheFrom        []cache           `json:"cacheFrom"`
 	CacheTo          []cache           `json:"cacheTo"`
@@ -45,13 +44,9 @@ type target struct {
 	SSH              []string          `json:"ssh"`    // id or id=path, as --ssh
 	Attest           []string          `json:"attest"` // as --attest
 	Network          string            `json:"network"`
-	ExtraHosts       map[string]string `json:"extraHosts"`
-	ShmSize          string            `json:"shmSize"`
-	Ulimits          []string          `json:"ulimits"`
-	Entitlements     []string          `json:"entitlements"`
 	Call             string            `json:"call"` // build, check, outline, targets; empty: build
-	// Unsupported names the fields that the target sets and that have no
-	// place here, so that nobody drops them unseen.
+	// Unsupported names the fields of bake files that the target sets and that
+	// Slipway's builders do not carry out, so that nobody drops them unseen.
 	Unsupported []string `json:"unsupported,omitempty"`
 }
 
@@ -101,26 +96,69 @@ func settle(all map[string]*bake.Target) []target {
 }
 
 func convert(name string, t *bake.Target) target {
+	contexts := map[string]string{}
+	for alias, c := range t.Contexts {
+		contexts[alias] = local(c)
+	}
 	return target{
-		Name: name, Context: value(t.Context), Contexts: filled(t.Contexts),
-		Dockerfile: value(t.Dockerfile), DockerfileInline: value(t.DockerfileInline),
-		Args: values(t.Args), Labels: values(t.Labels), Annotations: list(t.Annotations),
+		Name: name, Context: local(value(t.Context)), Contexts: contexts,
+		Dockerfile: dockerfile(value(t.Dockerfile)), DockerfileInline: value(t.DockerfileInline),
+		Args: values(t.Args), Labels: values(t.Labels),
 		Tags: list(t.Tags), Platforms: list(t.Platforms), Target: value(t.Target),
-		NoCache: value(t.NoCache), NoCacheFilter: list(t.NoCacheFilter), Pull: value(t.Pull),
+		NoCache: value(t.NoCache), Pull: value(t.Pull),
 		CacheFrom: caches(t.CacheFrom), CacheTo: caches(t.CacheTo), Outputs: outputs(t.Outputs), Secrets: secrets(t.Secrets),
-		SSH: texts(t.SSH), Attest: texts(t.Attest), Network: value(t.NetworkMode), ExtraHosts: values(t.ExtraHosts),
-		ShmSize: value(t.ShmSize), Ulimits: sorted(t.Ulimits), Entitlements: list(t.Entitlements), Call: value(t.Call),
-		Unsupported: unsupported(t),
+		SSH: texts(t.SSH), Attest: texts(t.Attest), Network: value(t.NetworkMode),
+		Call: value(t.Call), Unsupported: unsupported(t),
 	}
 }
 
-func unsupported(t *bake.Target) []string {
-	var names []string
-	if len(t.Policy) > 0 {
-		names = append(names, "policy")
+// fromHere begins paths that bake takes from the current folder.
+const fromHere = "cwd://"
+
+func local(path string) string {
+	if rest, ok := strings.CutPrefix(path, fromHere); ok {
+		return filepath.Clean(rest)
 	}
-	if t.Resources != nil {
-		names = append(names, "resources")
+	return path
+}
+
+// dockerfile makes a path from the current folder whole, since others are
+// relative to the context. Should the current folder be unknown, the path
+// stays as it is and is refused as the name of no file.
+func dockerfile(path string) string {
+	rest, ok := strings.CutPrefix(path, fromHere)
+	if !ok {
+		return path
+	}
+	whole, err := filepath.Abs(rest)
+	if err != nil {
+		return path
+	}
+	return whole
+}
+
+func unsupported(t *bake.Target) []string {
+	// network = "host" brings its entitlement along.
+	extra := slices.DeleteFunc(slices.Clone(t.Entitlements), func(e string) bool {
+		return e == string(bake.EntitlementKeyNetworkHost) && value(t.NetworkMode) == "host"
+	})
+	var names []string
+	for _, f := range []struct {
+		name string
+		set  bool
+	}{
+		{"annotations", len(t.Annotations) > 0},
+		{"entitlements", len(extra) > 0},
+		{"extra-hosts", len(t.ExtraHosts) > 0},
+		{"no-cache-filter", len(t.NoCacheFilter) > 0},
+		{"policy", len(t.Policy) > 0},
+		{"resources", t.Resources != nil},
+		{"shm-size", value(t.ShmSize) != ""},
+		{"ulimits", len(t.Ulimits) > 0},
+	} {
+		if f.set {
+			names = append(names, f.name)
+		}
 	}
 	return names
 }
@@ -179,11 +217,6 @@ func filled(all map[string]string) map[string]string {
 
 func list(all []string) []string {
 	return append([]string{}, all...)
-}
-
-// sorted is for lists that bake collects from maps, in any order.
-func sorted(all []string) []string {
-	return append([]string{}, slices.Sorted(slices.Values(all))...)
 }
 
 func texts[T fmt.Stringer](all []T) []string {
