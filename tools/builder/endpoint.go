@@ -111,9 +111,7 @@ func candidates(w World) []candidate {
 	if name, file := chosen(w); name != "" {
 		add(Buildx, name, "docker buildx use, "+file, false)
 	}
-	for _, e := range engines(w) {
-		all = append(all, e)
-	}
+	all = append(all, engines(w)...)
 	return slices.CompactFunc(all, func(a, b candidate) bool { return a.Kind == b.Kind && a.Address == b.Address })
 }
 

@@ -21,6 +21,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 	"github.com/moby/buildkit/client"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/istio-ecosystem/slipway/tools/fail"
 	"github.com/istio-ecosystem/slipway/tools/image"
@@ -104,13 +105,20 @@ func commandDialer(args []string) func(context.Context, string) (net.Conn, error
 // engine lets a Docker engine with its older image store build the image and
 // fetches it as docker save does. Such an engine exports nothing else.
 func (s *solve) engine(ctx context.Context, progress io.Writer) ([]image.PlatformImage, error) {
-	opt, err := s.options()
+	opt, err := s.options(s.platforms[0])
 	if err != nil {
 		return nil, err
 	}
 	opt.Exports = []client.ExportEntry{{Type: "moby", Attrs: map[string]string{}}}
-	response, err := s.run(ctx, opt, progress)
-	if err != nil {
+	shared := newDisplay(s.request, 1, progress)
+	var response map[string]string
+	g, gctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return shared.show(ctx) })
+	g.Go(func() (err error) {
+		response, err = s.run(gctx, opt, shared.channel(""))
+		return err
+	})
+	if err := g.Wait(); err != nil {
 		return nil, err
 	}
 	id := response["containerimage.digest"]

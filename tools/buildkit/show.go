@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 
 	"github.com/moby/buildkit/client"
 	"github.com/moby/buildkit/solver/errdefs"
@@ -20,20 +21,59 @@ import (
 	"github.com/istio-ecosystem/slipway/tools/fail"
 )
 
-// show displays progress until the build ends. It always reads to the end:
-// nobody else does, and the build would wait.
-func show(ctx context.Context, out io.Writer, r builder.Request, statuses chan *client.SolveStatus) error {
-	mode := progressui.DisplayMode(r.Progress)
+// display shows the progress of several solves as one.
+type display struct {
+	request builder.Request
+	out     io.Writer
+	solves  int
+	merged  chan *client.SolveStatus
+	open    sync.WaitGroup
+}
+
+func newDisplay(r builder.Request, solves int, out io.Writer) *display {
+	d := &display{request: r, out: out, solves: solves, merged: make(chan *client.SolveStatus)}
+	d.open.Add(solves)
+	go func() {
+		d.open.Wait()
+		close(d.merged)
+	}()
+	return d
+}
+
+// channel is where one solve sends its progress, and which it closes. With
+// several solves their steps are named after name.
+func (d *display) channel(name string) chan<- *client.SolveStatus {
+	statuses := make(chan *client.SolveStatus)
+	go func() {
+		defer d.open.Done()
+		for status := range statuses {
+			if d.solves > 1 {
+				for _, v := range status.Vertexes {
+					v.Name = "[" + name + "] " + v.Name
+				}
+			}
+			d.merged <- status
+		}
+	}()
+	return statuses
+}
+
+// show displays progress until all solves have ended. It always reads to the
+// end: nobody else does, and the builds would wait.
+func (d *display) show(ctx context.Context) error {
+	mode := progressui.DisplayMode(d.request.Progress)
 	if mode == "" {
 		mode = progressui.AutoMode
 	}
-	display, err := progressui.NewDisplay(out, mode, progressui.WithPhase("building "+r.Name), progressui.WithDesc("Building "+r.Name, "Building "+r.Name))
+	what := "Building " + d.request.Name
+	shown, err := progressui.NewDisplay(d.out, mode, progressui.WithPhase(what), progressui.WithDesc(what, what))
 	if err != nil {
-		for range statuses { //nolint:revive // reads to the end
+		for range d.merged {
+			continue // read to the end
 		}
-		return fail.With(fail.Usage, fmt.Errorf("showing progress as %q: %w", r.Progress, err))
+		return fail.With(fail.Usage, fmt.Errorf("showing progress as %q: %w", d.request.Progress, err))
 	}
-	_, err = display.UpdateFrom(context.WithoutCancel(ctx), statuses)
+	_, err = shown.UpdateFrom(context.WithoutCancel(ctx), d.merged)
 	return err
 }
 

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/containerd/containerd/v2/core/content"
 	"github.com/distribution/reference"
@@ -65,8 +66,10 @@ type solve struct {
 	entries   []image.Entry
 	platforms []v1.Platform
 	con       *connection
-	warnings  []string
-	mismatch  []string // bases of another platform
+
+	mu       sync.Mutex // of what follows: platforms are built side by side
+	warnings []string
+	mismatch []string // bases of another platform
 }
 
 func newSolve(r builder.Request) (*solve, error) {
@@ -116,56 +119,76 @@ func (s *solve) checkPlatforms() error {
 	return nil
 }
 
-// layout lets BuildKit export into our layout.
+// layout lets BuildKit export into our layout, each platform in a solve of its
+// own: within one solve the platforms would fight over the copy of the context
+// that the builder keeps, and the files would be sent again and again.
 func (s *solve) layout(ctx context.Context, progress io.Writer) ([]image.PlatformImage, error) {
-	opt, err := s.options()
-	if err != nil {
-		return nil, err
-	}
 	in := newIntake(s.into, s.codec)
+	shared := newDisplay(s.request, len(s.platforms), progress)
+	images := make([]image.PlatformImage, len(s.platforms))
+	g, gctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return shared.show(ctx) })
+	for n, p := range s.platforms {
+		g.Go(func() (err error) {
+			images[n], err = s.platform(gctx, p, in, shared)
+			return err
+		})
+	}
+	return images, g.Wait()
+}
+
+// platform builds the image for one platform.
+func (s *solve) platform(ctx context.Context, p v1.Platform, in *intake, shared *display) (image.PlatformImage, error) {
+	statuses := shared.channel(p.String())
+	opt, err := s.options(p)
+	if err != nil {
+		close(statuses)
+		return image.PlatformImage{}, err
+	}
 	opt.Exports = []client.ExportEntry{{
 		Type: client.ExporterOCI, OutputStore: in,
 		Attrs: map[string]string{"tar": "false", "compression": "uncompressed", "oci-mediatypes": "true"},
 	}}
-	response, err := s.run(ctx, opt, progress)
+	response, err := s.run(ctx, opt, statuses)
 	if err != nil {
-		return nil, err
+		return image.PlatformImage{}, err
 	}
 	d, err := v1.NewHash(response["containerimage.digest"])
 	if err != nil {
-		return nil, fmt.Errorf("reading what the builder made: %w", err)
+		return image.PlatformImage{}, fmt.Errorf("reading what the builder made: %w", err)
 	}
-	return s.adopt(d, in.isFresh)
+	if d, err = s.manifestOf(d, p); err != nil {
+		return image.PlatformImage{}, err
+	}
+	return s.into.Adopt(s.foreign(d, p, in.isFresh))
 }
 
-// adopt finds the image of each platform behind a digest.
-func (s *solve) adopt(d v1.Hash, fresh func(v1.Hash) bool) ([]image.PlatformImage, error) {
+// manifestOf is the image manifest behind a digest, which may name an index of
+// one image.
+func (s *solve) manifestOf(d v1.Hash, p v1.Platform) (v1.Hash, error) {
 	f, err := s.into.Blob(d)
 	if err != nil {
-		return nil, fmt.Errorf("the builder did not hand over %s: %w", d, err)
+		return v1.Hash{}, fmt.Errorf("the builder did not hand over %s: %w", d, err)
 	}
 	defer func() { _ = f.Close() }()
 	var index v1.IndexManifest
 	if err := json.NewDecoder(f).Decode(&index); err != nil {
-		return nil, fmt.Errorf("reading what the builder made: %w", err)
+		return v1.Hash{}, fmt.Errorf("reading what the builder made: %w", err)
 	}
-	var images []image.PlatformImage
-	for _, p := range s.platforms {
-		manifest := d
-		if len(index.Manifests) > 0 {
-			at := slices.IndexFunc(index.Manifests, func(m v1.Descriptor) bool { return m.Platform != nil && samePlatform(*m.Platform, p) })
-			if at < 0 {
-				return nil, fmt.Errorf("the builder made no image for %s", p.String())
-			}
-			manifest = index.Manifests[at].Digest
-		}
-		made, err := s.into.Adopt(s.foreign(manifest, p, fresh))
-		if err != nil {
-			return nil, err
-		}
-		images = append(images, made)
+	if len(index.Manifests) == 0 {
+		return d, nil
 	}
-	return images, nil
+	at := slices.IndexFunc(index.Manifests, func(m v1.Descriptor) bool { return m.Platform != nil && samePlatform(*m.Platform, p) })
+	if at < 0 {
+		return v1.Hash{}, fmt.Errorf("the builder made no image for %s", p.String())
+	}
+	return index.Manifests[at].Digest, nil
+}
+
+// samePlatform lets BuildKit add the variant that goes without saying (arm64
+// is arm64/v8).
+func samePlatform(has, want v1.Platform) bool {
+	return has.OS == want.OS && has.Architecture == want.Architecture && (has.Variant == want.Variant || want.Variant == "")
 }
 
 // familiar is a name as BuildKit looks it up: docker.io and latest go without
@@ -185,16 +208,10 @@ func (s *solve) foreign(manifest v1.Hash, p v1.Platform, fresh func(v1.Hash) boo
 	}
 }
 
-// samePlatform lets BuildKit add the variant that goes without saying (arm64
-// is arm64/v8).
-func samePlatform(has, want v1.Platform) bool {
-	return has.OS == want.OS && has.Architecture == want.Architecture && (has.Variant == want.Variant || want.Variant == "")
-}
-
 // options are those that do not depend on where the image goes.
-func (s *solve) options() (client.SolveOpt, error) {
+func (s *solve) options(p v1.Platform) (client.SolveOpt, error) {
 	r := s.request
-	attrs := map[string]string{"filename": "Dockerfile", "platform": strings.Join(r.Platforms, ",")}
+	attrs := map[string]string{"filename": "Dockerfile", "platform": p.String()}
 	for name, value := range r.Args {
 		attrs["build-arg:"+name] = value
 	}
@@ -237,7 +254,7 @@ func (s *solve) options() (client.SolveOpt, error) {
 	// file of its own keeps BuildKit from reading another one in it.
 	files := map[string]string{"Dockerfile": string(text), "Dockerfile.dockerignore": "# nothing more is left out\n"}
 	opt := client.SolveOpt{
-		Frontend: "dockerfile.v0", FrontendAttrs: attrs, OCIStores: stores, SharedKey: "slipway " + r.Name,
+		Frontend: "dockerfile.v0", FrontendAttrs: attrs, OCIStores: stores, SharedKey: "slipway " + r.Name + " " + p.String(),
 		LocalMounts: mounts,
 	}
 	mounts["context"], mounts["dockerfile"] = newPaperFS(s.entries, nil), newPaperFS(nil, files)
@@ -254,9 +271,9 @@ func (s *solve) options() (client.SolveOpt, error) {
 	return opt, err
 }
 
-// run solves and shows progress. It returns what the exporter says.
-func (s *solve) run(ctx context.Context, opt client.SolveOpt, progress io.Writer) (map[string]string, error) {
-	statuses, shown := make(chan *client.SolveStatus), make(chan *client.SolveStatus)
+// run solves, passes progress on, and returns what the exporter says.
+func (s *solve) run(ctx context.Context, opt client.SolveOpt, show chan<- *client.SolveStatus) (map[string]string, error) {
+	statuses := make(chan *client.SolveStatus)
 	var response *client.SolveResponse
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() (err error) {
@@ -264,14 +281,13 @@ func (s *solve) run(ctx context.Context, opt client.SolveOpt, progress io.Writer
 		return err
 	})
 	g.Go(func() error {
-		defer close(shown)
+		defer close(show)
 		for status := range statuses {
 			s.note(status.Warnings)
-			shown <- status
+			show <- status
 		}
 		return nil
 	})
-	g.Go(func() error { return show(ctx, progress, s.request, shown) })
 	if err := g.Wait(); err != nil {
 		return nil, s.explain(ctx, err)
 	}
@@ -280,6 +296,8 @@ func (s *solve) run(ctx context.Context, opt client.SolveOpt, progress io.Writer
 
 // note keeps warnings for the end.
 func (s *solve) note(warnings []*client.VertexWarning) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, w := range warnings {
 		at := s.request.File
 		if len(w.Range) > 0 {

@@ -307,7 +307,7 @@ func (e *Engine) hijack(ctx context.Context, path string, body []byte) (*rawConn
 		return nil, errors.Join(err, conn.Close())
 	}
 	r := bufio.NewReader(conn)
-	response, err := http.ReadResponse(r, request)
+	response, err := http.ReadResponse(r, request) //nolint:bodyclose // after the switch the connection is the body
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}

@@ -188,7 +188,7 @@ func (l *Layout) dead(kind, path string) bool {
 	if err != nil || json.Unmarshal(content, &record) != nil {
 		return true
 	}
-	layers := append(record.Layers, record.Layer, Layer{Digest: record.Digest, Size: record.Size})
+	layers := append(slices.Clone(record.Layers), record.Layer, Layer{Digest: record.Digest, Size: record.Size})
 	return slices.ContainsFunc(layers, func(layer Layer) bool { return layer.Digest.Hex != "" && !l.Has(layer.Digest, layer.Size) })
 }
 

@@ -13,6 +13,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/google/go-containerregistry/pkg/name"
@@ -57,7 +58,7 @@ func (o Options) forget(context.Context) error { return os.RemoveAll(filepath.Jo
 // slipway is this program, as make calls it.
 func (o Options) slipway(builder string) func(context.Context, *meter, []string) error {
 	return func(ctx context.Context, m *meter, hubs []string) error {
-		env := append(o.Environ, "SLIPWAY_GOALS=docker.push", "HUBS="+strings.Join(hubs, " "), "TAG=1", "ISTIO_DOCKER_BUILDER="+builder,
+		env := append(slices.Clone(o.Environ), "SLIPWAY_GOALS=docker.push", "HUBS="+strings.Join(hubs, " "), "TAG=1", "ISTIO_DOCKER_BUILDER="+builder,
 			"DOCKER_ARCHITECTURES=linux/amd64,linux/arm64", "BUILDKIT_PROGRESS=quiet", "BUILDKIT_HOST="+o.BuildKit)
 		return m.run(ctx, o.Dir, env, o.Self...)
 	}
@@ -88,9 +89,10 @@ func (o Options) pruneDocker(ctx context.Context) error {
 	return (&meter{}).run(ctx, o.Dir, o.Environ, "docker", "-H", o.Docker, "builder", "prune", "-af")
 }
 
-// dockerd builds and pushes with the engine, which knows one platform.
+// dockerd builds and pushes with the engine, which knows one platform. Its
+// classic builder needs no plugin of the client.
 func (o Options) dockerd(ctx context.Context, m *meter, hubs []string) error {
-	env := append(o.Environ, "DOCKER_BUILDKIT=1")
+	env := append(slices.Clone(o.Environ), "DOCKER_BUILDKIT=0")
 	for _, image := range names() {
 		args := []string{"docker", "-H", o.Docker, "build", "-q", "-f", "docker/Dockerfile." + image, "--build-arg", "TARGETARCH=amd64"}
 		for _, h := range hubs {

@@ -77,7 +77,7 @@ func (r bakeRequest) read(ctx context.Context, in io.Reader) ([]target, error) {
 		return nil, fail.With(fail.Usage, fmt.Errorf("reading bake files: %w", err))
 	}
 	if len(files) == 0 {
-		return nil, fail.With(fail.Usage, errors.New("no bake file is given, and none of the usual names exists here: name one with -f"))
+		return nil, fail.With(fail.Usage, r.nothingRead())
 	}
 	builtin := map[string]string{"BAKE_CMD_CONTEXT": fromHere, "BAKE_LOCAL_PLATFORM": platforms.Format(platforms.DefaultSpec())}
 	config, _, err := bake.ParseFiles(files, maps.Clone(builtin), r.vars)
@@ -96,6 +96,13 @@ func (r bakeRequest) read(ctx context.Context, in io.Reader) ([]target, error) {
 		return nil, fail.With(fail.Usage, fmt.Errorf("resolving %s of %s: %w; %s", strings.Join(wanted, ", "), strings.Join(names(files), ", "), err, offer(config)))
 	}
 	return settle(targets), nil
+}
+
+func (r bakeRequest) nothingRead() error {
+	if len(r.files) > 0 {
+		return fmt.Errorf("the bake files %s are empty: there are no targets", strings.Join(r.files, ", "))
+	}
+	return errors.New("no bake file is given, and none of the usual names exists here: name one with -f")
 }
 
 // shutEnvironment keeps bake from taking variables of its files from the

@@ -4,7 +4,6 @@
 package main
 
 import (
-	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -41,7 +40,7 @@ type target struct {
 	CacheTo          []cache           `json:"cacheTo"`
 	Outputs          []output          `json:"outputs"`
 	Secrets          []secret          `json:"secrets"`
-	SSH              []string          `json:"ssh"`    // id or id=path, as --ssh
+	SSH              []string          `json:"ssh"`    // id or id=path,path, as --ssh
 	Attest           []string          `json:"attest"` // as --attest
 	Network          string            `json:"network"`
 	Call             string            `json:"call"` // build, check, outline, targets; empty: build
@@ -107,7 +106,7 @@ func convert(name string, t *bake.Target) target {
 		Tags: list(t.Tags), Platforms: list(t.Platforms), Target: value(t.Target),
 		NoCache: value(t.NoCache), Pull: value(t.Pull),
 		CacheFrom: caches(t.CacheFrom), CacheTo: caches(t.CacheTo), Outputs: outputs(t.Outputs), Secrets: secrets(t.Secrets),
-		SSH: texts(t.SSH), Attest: texts(t.Attest), Network: value(t.NetworkMode),
+		SSH: keys(t.SSH), Attest: attests(t.Attest), Network: value(t.NetworkMode),
 		Call: value(t.Call), Unsupported: unsupported(t),
 	}
 }
@@ -187,6 +186,20 @@ func secrets(all buildflags.Secrets) []secret {
 	return result
 }
 
+// keys are written as docker build reads --ssh, which is not the quoted form
+// that bake would print.
+func keys(all buildflags.SSHKeys) []string {
+	result := make([]string, 0, len(all))
+	for _, k := range all {
+		text := k.ID
+		if len(k.Paths) > 0 {
+			text += "=" + strings.Join(k.Paths, ",")
+		}
+		result = append(result, text)
+	}
+	return result
+}
+
 // value is what p points at, or nothing.
 func value[T any](p *T) T {
 	if p == nil {
@@ -219,10 +232,10 @@ func list(all []string) []string {
 	return append([]string{}, all...)
 }
 
-func texts[T fmt.Stringer](all []T) []string {
+func attests(all buildflags.Attests) []string {
 	result := make([]string, 0, len(all))
-	for _, t := range all {
-		result = append(result, t.String())
+	for _, a := range all {
+		result = append(result, a.String())
 	}
 	return result
 }
