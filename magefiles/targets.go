@@ -66,6 +66,48 @@ func (Docker) Save(ctx context.Context) { goals(ctx, "docker.save") }
 // Resume finishes the last push without building.
 func (Docker) Resume(ctx context.Context) { goals(ctx, "docker.resume") }
 
+// Load builds images and loads them into a Docker engine.
+func (Docker) Load(ctx context.Context) { goals(ctx, "docker.load") }
+
+// Kind builds images and loads what changed into the nodes of a kind cluster.
+func (Docker) Kind(ctx context.Context) { goals(ctx, "docker.kind") }
+
+// Plan shows who would build which image, and why.
+func (Docker) Plan(ctx context.Context) { goals(ctx, "docker.plan") }
+
+// Check reads the Dockerfiles with BuildKit's rules.
+func (Docker) Check(ctx context.Context) { goals(ctx, "docker.check") }
+
+// Sizes shows the size of each layer, and what changed.
+func (Docker) Sizes(ctx context.Context) { goals(ctx, "docker.sizes") }
+
+// Lock writes the digests of base images down.
+func (Docker) Lock(ctx context.Context) { goals(ctx, "docker.lock") }
+
+// Update asks for the digests of base images anew.
+func (Docker) Update(ctx context.Context) { goals(ctx, "docker.update") }
+
+// Prune removes layers that no image needs any more.
+func (Docker) Prune(ctx context.Context) { goals(ctx, "docker.prune") }
+
+// Bake prints what docker buildx bake would need to build the images.
+func (Docker) Bake(ctx context.Context) { goals(ctx, "docker.bake") }
+
+// Bases builds all base images anew and pushes them.
+func (Docker) Bases(ctx context.Context) { goals(ctx, "build-base-images") }
+
+// Bake builds what bake files describe.
+type Bake mg.Namespace
+
+// Build builds the targets of bake files.
+func (Bake) Build(ctx context.Context) { goals(ctx, "bake") }
+
+// Push builds the targets of bake files and pushes them.
+func (Bake) Push(ctx context.Context) { goals(ctx, "bake.push") }
+
+// Buildkitd runs BuildKit's daemon here.
+func Buildkitd(ctx context.Context) { goals(ctx, "buildkitd") }
+
 // Lint checks sources.
 type Lint mg.Namespace
 
@@ -95,6 +137,9 @@ func (Bench) Build(ctx context.Context) { goals(ctx, "bench.build") }
 
 // Images measures images beside hashing and compressing alone.
 func (Bench) Images(ctx context.Context) { goals(ctx, "bench.images") }
+
+// Imageset measures four images for two platforms beside other builders.
+func (Bench) Imageset(ctx context.Context) { goals(ctx, "bench.imageset") }
 
 // Prebuilt is Envoy and ztunnel.
 type Prebuilt mg.Namespace

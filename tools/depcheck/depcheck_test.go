@@ -40,6 +40,7 @@ var allowed = map[string][]string{
 	"tools/dockerfile":        base,
 	"tools/rootfs":            base,
 	"tools/image":             append([]string{"tools/dockerfile"}, base...),
+	"tools/attest":            append([]string{"tools/image"}, base...),
 	"tools/builder":           append([]string{"tools/image"}, base...),
 	"tools/buildkit":          append([]string{"tools/builder", "tools/dockerfile", "tools/image", "tools/toolbin"}, base...),
 	"tools/publish":           base,

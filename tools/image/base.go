@@ -71,6 +71,17 @@ func (b *Bases) Get(ctx context.Context, reference string, platform v1.Platform)
 	return base, nil
 }
 
+// DigestOf is the digest of a base that was used for a platform.
+func (b *Bases) DigestOf(reference string, platform v1.Platform) (v1.Hash, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	base, ok := b.known[reference+" "+platform.String()]
+	if !ok {
+		return v1.Hash{}, false
+	}
+	return base.Digest, true
+}
+
 func (b *Bases) find(ctx context.Context, reference string, platform v1.Platform) (*Base, error) {
 	if b.Named != nil {
 		if d, ok := b.Named(reference); ok {

@@ -33,7 +33,7 @@ type Layout struct{ dir string }
 // OpenLayout makes the folder a layout if it is none yet.
 func OpenLayout(dir string) (*Layout, error) {
 	l := &Layout{dir}
-	for _, sub := range []string{"blobs/sha256", "tmp", "cache/steps", "cache/layers", "cache/trees"} {
+	for _, sub := range []string{"blobs/sha256", "tmp", "cache/steps", "cache/layers", "cache/trees", "cache/facts"} {
 		if err := os.MkdirAll(filepath.Join(dir, sub), 0o755); err != nil {
 			return nil, fmt.Errorf("making the image layout: %w", err)
 		}

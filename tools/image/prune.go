@@ -151,7 +151,7 @@ func (l *Layout) mark(d v1.Descriptor, needed map[v1.Hash]bool) error {
 // pruneRecords drops records of what is gone; all of them when the caches are
 // emptied.
 func (l *Layout) pruneRecords(p *Pruned, all bool) error {
-	for _, kind := range []string{"steps", "layers", "trees"} {
+	for _, kind := range []string{"steps", "layers", "trees", "facts"} {
 		dir := filepath.Join(l.dir, "cache", kind)
 		entries, err := os.ReadDir(dir)
 		if err != nil {
@@ -173,8 +173,9 @@ func (l *Layout) pruneRecords(p *Pruned, all bool) error {
 
 // dead tells records whose layer is not there any more.
 func (l *Layout) dead(kind, path string) bool {
-	if kind == "trees" {
-		_, err := os.Stat(l.blobPath(v1.Hash{Algorithm: "sha256", Hex: strings.TrimSuffix(filepath.Base(path), ".json")}))
+	if kind == "trees" || kind == "facts" { // named after the layer, facts with something in front
+		name := strings.TrimSuffix(filepath.Base(path), ".json")
+		_, err := os.Stat(l.blobPath(v1.Hash{Algorithm: "sha256", Hex: name[strings.LastIndex(name, "-")+1:]}))
 		return errors.Is(err, fs.ErrNotExist)
 	}
 	var record struct {

@@ -101,6 +101,7 @@ func imageGoals() []aGoal {
 		{Name: "bake", Group: groupImages, Summary: "build the targets of bake files (BAKE_FILES, BAKE_TARGETS); load them where a Docker engine answers", Want: func(w *wants, _ string) error { return w.bake(toEngine) }},
 		{Name: "bake.push", Group: groupImages, Summary: "build the targets of bake files once and push them under all their tags", Want: func(w *wants, _ string) error { return w.bake(toHubs) }},
 		{Name: "docker.check", Group: groupImages, Summary: "check the Dockerfiles of the images with BuildKit's rules", Want: (*wants).checkDockerfiles},
+		{Name: "docker.sbom", Group: groupImages, Summary: "write what is in each image to out/sbom, in the form of SPDX", Want: (*wants).writeSBOMs},
 		{Name: "docker.sizes", Group: groupImages, Summary: "show the size of each layer, and what changed since the last time or against SLIPWAY_SIZES_AGAINST", Want: (*wants).sizes},
 		{Name: "docker.lock", Group: groupImages, Summary: "write the digests of base images down", Want: func(w *wants, _ string) error { return w.lockBases(false) }},
 		{Name: "docker.update", Group: groupImages, Summary: "ask for the digests of base images anew", Want: func(w *wants, _ string) error { return w.lockBases(true) }},

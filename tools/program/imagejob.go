@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
@@ -40,6 +41,8 @@ type imageJob struct {
 	baked      *builder.BakeTarget // what a bake file says; nil: it is one of the catalog
 	needs      []string            // keys of the steps that make what goes in
 	built      *image.Built
+	created    time.Time
+	attached   []attached // documents about it
 }
 
 func (i *imageJob) layoutName() string { return i.build.Image.Name + ":" + i.build.Primary() }

@@ -28,6 +28,7 @@ func (i *imageJob) make(ctx context.Context) error {
 	if err != nil {
 		return fail.With(fail.Usage, err)
 	}
+	i.created = created
 	if i.backend.kind == daemonless {
 		err = i.makeHere(ctx, created)
 	} else {
@@ -263,6 +264,7 @@ func (j *job) push(ctx context.Context) error {
 	for _, i := range j.images {
 		if slices.Contains(i.outputs, toHubs) {
 			options.Items = append(options.Items, publish.Item{Name: i.layoutName(), Digest: i.built.Descriptor.Digest, References: i.references})
+			options.Items = append(options.Items, i.referrers(ctx)...)
 		}
 	}
 	result, err := publish.Publish(ctx, options)

@@ -78,6 +78,10 @@ func (j *job) steps() []graph.Step {
 	if j.wants(toBake) {
 		add(" bake", j.writeBake, slices.Clone(made)...)
 	}
+	if sbom, provenance := j.attestations(); (sbom || provenance) && len(made) > 0 {
+		add(" documents", j.attest, slices.Clone(made)...)
+		made = append(made, " documents")
+	}
 	if j.wants(toFiles) {
 		add(" save", j.save, slices.Clone(made)...)
 	}

@@ -72,6 +72,8 @@ func imageBuilds() []Known {
 		{Name: "SLIPWAY_IMAGES_LIMIT", Default: "20GB", Summary: "size that out/images is pruned to after a build; 0: never", Example: "5GB"},
 		{Name: "SLIPWAY_SIZES_AGAINST", Unset: true, Summary: "what docker.sizes compares with: a tag in the first hub, or a whole reference; by default the last time", Example: "1.30.0"},
 		{Name: "SLIPWAY_INSECURE", Unset: true, Summary: "registries that may be spoken to in plain HTTP, separated by spaces; loopback always may", Example: "registry.lan:5000"},
+		{Name: "SLIPWAY_SBOM", Unset: true, Summary: "1: attach to each pushed image what is in it (SPDX), as a referrer", Example: "1"},
+		{Name: "SLIPWAY_PROVENANCE", Unset: true, Summary: "1: attach to each pushed image how it was made (SLSA), as a referrer", Example: "1"},
 		{Name: "SLIPWAY_NO_CLOBBER", Unset: true, Summary: "1: a tag that has another digest already is refused", Example: "1"},
 		{Name: "SLIPWAY_ALL_OR_NOTHING", Unset: true, Summary: "1: no hub gets a tag unless every hub took everything", Example: "1"},
 		{Name: "SOURCE_DATE_EPOCH", Unset: true, Summary: "seconds since 1970 that images are dated with; by default the time of the commit", Example: "1700000000"},

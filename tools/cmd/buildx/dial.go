@@ -59,7 +59,7 @@ func dialCommand(ctx context.Context, args []string, s streams) error {
 // parsePlatform reads a platform; empty is none.
 func parsePlatform(text string) (*ocispecs.Platform, error) {
 	if text == "" {
-		return nil, nil //nolint:nilnil // no platform is a value here
+		return nil, nil // no platform is a value here
 	}
 	p, err := platforms.Parse(text)
 	if err != nil {
