@@ -60,8 +60,8 @@ func isDatabase(path string) bool {
 // isRPM tells the databases of rpm, in its three forms.
 func isRPM(path string) bool {
 	for _, dir := range []string{"var/lib/rpm/", "usr/lib/sysimage/rpm/"} {
-		switch name, inside := strings.CutPrefix(path, dir); {
-		case inside && (name == "rpmdb.sqlite" || name == "Packages" || name == "Packages.db"):
+		name, inside := strings.CutPrefix(path, dir)
+		if inside && (name == "rpmdb.sqlite" || name == "Packages" || name == "Packages.db") {
 			return true
 		}
 	}

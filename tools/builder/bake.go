@@ -6,6 +6,7 @@ package builder
 import (
 	"bytes"
 	"context"
+	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -52,11 +53,20 @@ type BakeCache struct {
 
 // String is the cache as docker build takes it: type=…,name=value.
 func (c BakeCache) String() string {
-	text := "type=" + c.Type
+	fields := []string{"type=" + c.Type}
 	for _, name := range slices.Sorted(maps.Keys(c.Attrs)) {
-		text += "," + name + "=" + c.Attrs[name]
+		fields = append(fields, name+"="+c.Attrs[name])
 	}
-	return text
+	return joined(fields)
+}
+
+// joined is a line of values between commas, quoted where one has a comma.
+func joined(fields []string) string {
+	var b strings.Builder
+	w := csv.NewWriter(&b)
+	_ = w.Write(fields) // into memory
+	w.Flush()
+	return strings.TrimRight(b.String(), "\n")
 }
 
 // BakeSecret is a secret by the place that it comes from.
@@ -68,14 +78,14 @@ type BakeSecret struct {
 
 // String is the secret as docker build takes it.
 func (s BakeSecret) String() string {
-	text := "id=" + s.ID
+	fields := []string{"id=" + s.ID}
 	if s.Src != "" {
-		text += ",src=" + s.Src
+		fields = append(fields, "src="+s.Src)
 	}
 	if s.Env != "" {
-		text += ",env=" + s.Env
+		fields = append(fields, "env="+s.Env)
 	}
-	return text
+	return joined(fields)
 }
 
 // OnlyContext tells targets that are there for others alone.

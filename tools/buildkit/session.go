@@ -4,6 +4,7 @@
 package buildkit
 
 import (
+	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -63,7 +64,11 @@ func parseSecrets(texts []string, getenv func(string) string) ([]secretsprovider
 	for _, text := range texts {
 		var s secretsprovider.Source
 		kind := ""
-		for _, field := range strings.Split(text, ",") {
+		fields, err := csv.NewReader(strings.NewReader(text)).Read()
+		if err != nil {
+			return nil, errors.New("reading a secret: its fields are not NAME=VALUE between commas")
+		}
+		for _, field := range fields {
 			name, value, ok := strings.Cut(field, "=")
 			if !ok {
 				return nil, fmt.Errorf("reading the secret %q: %q is not NAME=VALUE", s.ID, name)
@@ -84,8 +89,7 @@ func parseSecrets(texts []string, getenv func(string) string) ([]secretsprovider
 		if s.ID == "" {
 			return nil, errors.New("reading a secret: it has no id=NAME")
 		}
-		s, err := locate(s, kind, getenv)
-		if err != nil {
+		if s, err = locate(s, kind, getenv); err != nil {
 			return nil, err
 		}
 		all = append(all, s)

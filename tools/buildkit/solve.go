@@ -5,6 +5,7 @@ package buildkit
 
 import (
 	"context"
+	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -327,7 +328,11 @@ func cacheEntries(texts []string) ([]client.CacheOptionsEntry, error) {
 	var entries []client.CacheOptionsEntry
 	for _, text := range texts {
 		attrs := map[string]string{}
-		for _, field := range strings.Split(text, ",") {
+		fields, err := csv.NewReader(strings.NewReader(text)).Read()
+		if err != nil {
+			return nil, fail.With(fail.Usage, fmt.Errorf("reading the cache %q: %w", text, err))
+		}
+		for _, field := range fields {
 			name, value, ok := strings.Cut(field, "=")
 			if !ok && len(attrs) == 0 && !strings.Contains(text, ",") {
 				name, value, ok = "ref", text, true // a bare reference

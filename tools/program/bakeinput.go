@@ -63,7 +63,8 @@ func (j *job) bakeTargets(ctx context.Context) ([]builder.BakeTarget, error) {
 	}
 	vars := map[string]string{}
 	for _, name := range []string{"HUB", "HUBS", "TAG", "TAGS", "VERSION", "BASE_VERSION", "ISTIO_BASE_REGISTRY", "TARGET_ARCH"} {
-		if v := s.Lookup(name); v.IsSet() {
+		// HUBS and TAGS may be lists in a bake file, which only take what is meant.
+		if v := s.Lookup(name); v.IsSet() && (!v.IsDefault() || !strings.HasSuffix(name, "S")) {
 			vars[name] = v.Value
 		}
 	}
