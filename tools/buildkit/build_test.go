@@ -373,6 +373,36 @@ func TestBuilderGoesAway(t *testing.T) {
 	}
 }
 
+// A layout on a full disk is an error that says so; nothing that is broken gets
+// a name, and with room again the same build goes through.
+func TestFullDisk(t *testing.T) {
+	w := newWorld(t)
+	small := filepath.Join(w.dir, "small")
+	if err := os.MkdirAll(small, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", small).CombinedOutput(); err != nil {
+		t.Skipf("cannot mount a small file system: %s", out)
+	}
+	t.Cleanup(func() { _ = exec.Command("umount", small).Run() })
+	content := make([]byte, 3<<20)
+	for i := range content {
+		content[i] = byte(i * i >> 3 * 7919)
+	}
+	w.files["f"] = w.write("f", string(content)+fmt.Sprint(time.Now().UnixNano()))
+	r := w.request("FROM scratch\nCOPY f /f\nCOPY busybox /busybox\n")
+	r.Codec, r.Layout = "none", small
+	_, _, err := buildkit.Build(t.Context(), r, io.Discard)
+	if err == nil || !strings.Contains(err.Error(), "no space left") {
+		t.Fatalf("error %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(small, "index.json")); err == nil {
+		t.Error("the layout names an image")
+	}
+	r.Layout = filepath.Join(w.dir, "large")
+	w.mustBuild(r)
+}
+
 func TestCancel(t *testing.T) {
 	w := newWorld(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)

@@ -7,6 +7,7 @@ package equivalence
 
 import (
 	"archive/tar"
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -20,8 +21,10 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -30,6 +33,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/moby/buildkit/client"
 
 	"github.com/istio-ecosystem/slipway/tools/builder"
 	"github.com/istio-ecosystem/slipway/tools/buildkit"
@@ -62,6 +66,74 @@ func TestCorpus(t *testing.T) {
 	t.Logf("%d cases; of %d images built both ways, %d have the same digest", len(files), both, same)
 	if same == 0 {
 		t.Error("no image has the same digest from both builders")
+	}
+}
+
+// The digest depends on what is built and on nothing else: not on the folder,
+// the umask under which files were written, their times, the time zone or the
+// number of processors.
+func TestDigestDoesNotDependOnTheMachine(t *testing.T) {
+	w := newWorld(t)
+	text := "FROM " + w.registry + "/users:1\nARG V\nCOPY --chown=app dir /srv/deep/dir\nCOPY a.txt /a\nADD pack.tar /packed/\nWORKDIR /made\nLABEL v=$V\n"
+	digests := map[string][]v1.Hash{}
+	for n := range 2 {
+		c := &testCase{dir: t.TempDir(), dockerfile: text, args: map[string]string{"V": "1"}, platform: v1.Platform{OS: "linux", Architecture: "amd64"}}
+		old := syscall.Umask([]int{0o022, 0o077}[n])
+		for _, name := range []string{"a.txt", "dir/b.txt", "dir/sub/c.txt"} {
+			path := filepath.Join(c.dir, name)
+			write(t, path, []byte(name))
+			when := time.Now().Add(-time.Duration(n) * 1000 * time.Hour)
+			if err := errors.Join(os.Chtimes(path, when, when), os.Chmod(path, []os.FileMode{0o644, 0o600}[n])); err != nil {
+				t.Fatal(err)
+			}
+		}
+		syscall.Umask(old)
+		if err := os.WriteFile(filepath.Join(c.dir, "pack.tar"), packed(t), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		processors := runtime.GOMAXPROCS([]int{1, 4}[n])
+		zone := time.Local
+		time.Local = time.FixedZone("x", n*3600)
+		for way, build := range map[string]func(context.Context, string, *testCase) (*seen, error){"daemonless": w.daemonless, "BuildKit": w.buildkit} {
+			s, err := build(t.Context(), t.TempDir(), c)
+			if err != nil {
+				t.Fatalf("%s: %v", way, err)
+			}
+			digests[way] = append(digests[way], s.digest)
+		}
+		runtime.GOMAXPROCS(processors)
+		time.Local = zone
+		w.prune(t)
+	}
+	for way, both := range digests {
+		if both[0] != both[1] {
+			t.Errorf("%s: %s and %s", way, both[0], both[1])
+		}
+	}
+}
+
+// packed is an archive with one file, of a fixed time.
+func packed(t *testing.T) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	tw := tar.NewWriter(&b)
+	err := tw.WriteHeader(&tar.Header{Name: "p", Mode: 0o644, Size: 1, ModTime: time.Unix(1, 0)})
+	if _, write := tw.Write([]byte("p")); errors.Join(err, write, tw.Close()) != nil {
+		t.Fatal(err, write)
+	}
+	return b.Bytes()
+}
+
+// prune lets the builder forget everything.
+func (w *world) prune(t *testing.T) {
+	t.Helper()
+	c, err := client.New(t.Context(), w.daemon.Endpoint.Address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	if err := c.Prune(t.Context(), nil, client.PruneAll); err != nil {
+		t.Fatal(err)
 	}
 }
 

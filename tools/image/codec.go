@@ -7,12 +7,14 @@ import (
 	"compress/bzip2"
 	"fmt"
 	"io"
+	"runtime"
 	"strconv"
 	"strings"
 
 	"github.com/google/go-containerregistry/pkg/v1/types"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+	"github.com/klauspost/pgzip"
 	"github.com/ulikunitz/xz"
 
 	"github.com/istio-ecosystem/slipway/tools/fail"
@@ -48,8 +50,13 @@ func (c Codec) String() string {
 }
 
 // key changes when the bytes that the codec makes may change: another release
-// of the compressor is another codec.
-func (c Codec) key() string { return c.String() + "-klauspost-1.20" }
+// of the compressor, or another size of blocks, is another codec.
+func (c Codec) key() string { return c.String() + "-klauspost-1.20-blocks-1" }
+
+// gzipBlock is how much of a layer one processor compresses at a time. It is
+// part of what decides on the bytes, so it does not depend on the machine; how
+// many blocks are worked on at once does, and decides on nothing.
+const gzipBlock = 1 << 20
 
 func (c Codec) mediaType() types.MediaType {
 	switch c.name {
@@ -64,7 +71,11 @@ func (c Codec) mediaType() types.MediaType {
 func (c Codec) writer(w io.Writer) (io.WriteCloser, error) {
 	switch c.name {
 	case "gzip":
-		return gzip.NewWriterLevel(w, c.level)
+		z, err := pgzip.NewWriterLevel(w, c.level)
+		if err != nil {
+			return nil, err
+		}
+		return z, z.SetConcurrency(gzipBlock, runtime.GOMAXPROCS(0))
 	case "zstd":
 		return zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
 	}
