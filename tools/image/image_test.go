@@ -24,6 +24,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/registry"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/random"
@@ -498,5 +499,47 @@ func TestParseCodec(t *testing.T) {
 		if _, err := image.ParseCodec(text); fail.Code(err) != fail.Usage {
 			t.Errorf("%q: %v", text, err)
 		}
+	}
+}
+
+// A base with entries for an unknown platform, as attestations of other
+// builders have, is read for the platforms that it has.
+func TestBaseWithAttestations(t *testing.T) {
+	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
+	defer server.Close()
+	img, err := random.Image(100, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := img.ConfigFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.OS, config.Architecture = "linux", "amd64"
+	if img, err = mutate.ConfigFile(img, config); err != nil {
+		t.Fatal(err)
+	}
+	other, err := random.Image(10, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	index := mutate.AppendManifests(empty.Index,
+		mutate.IndexAddendum{Add: other, Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: "unknown", Architecture: "unknown"}}},
+		mutate.IndexAddendum{Add: img, Descriptor: v1.Descriptor{Platform: &amd64}})
+	ref, err := name.ParseReference(strings.TrimPrefix(server.URL, "http://") + "/base:1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := remote.WriteIndex(ref, index); err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t)
+	built := w.mustBuild("FROM "+ref.Name()+"\nCOPY a /a", image.Context{"a": w.write("a", "A", 0o644)})
+	if n := len(built.Platforms[0].Layers); n != 2 {
+		t.Errorf("%d layers, want 2", n)
+	}
+	_, err = w.build("FROM "+ref.Name()+"\nCOPY a /a", image.Context{"a": w.write("a", "A", 0o644)}, v1.Platform{OS: "linux", Architecture: "arm64"})
+	if err == nil || !strings.Contains(err.Error(), "has linux/amd64, wanted linux/arm64") {
+		t.Errorf("error %v", err)
 	}
 }

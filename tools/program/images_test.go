@@ -8,9 +8,11 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -165,6 +167,85 @@ func TestFolderContext(t *testing.T) {
 	}
 	if got := bake.Group["default"].Targets; fmt.Sprint(got) != "[plain-default runs-default]" {
 		t.Errorf("group default is %v", got)
+	}
+}
+
+// One platform is a plain manifest; two are one index, with two entries however
+// often the same tag is pushed; TAGS adds names.
+func TestPlatformsAndTags(t *testing.T) {
+	dir, h := pictures(t), hub(t, "x")
+	env := []string{"TAG=latest", "HUB=" + h, "DOCKER_TARGETS=plain"}
+	manifest := func(tag string) (media string, entries int) {
+		t.Helper()
+		text, err := crane.Manifest(h + "/plain:" + tag)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var m struct {
+			MediaType string
+			Manifests []struct{ Platform struct{ OS string } }
+		}
+		if err := json.Unmarshal(text, &m); err != nil {
+			t.Fatal(err)
+		}
+		for _, entry := range m.Manifests {
+			if entry.Platform.OS != "linux" {
+				t.Errorf("an entry for %q", entry.Platform.OS)
+			}
+		}
+		return m.MediaType, len(m.Manifests)
+	}
+	if got := invoke(t, dir, "", env, "docker.push"); got.code != 0 || !strings.Contains(got.stderr, "linux/"+runtime.GOARCH) && !strings.Contains(got.stderr, "plain") {
+		t.Fatalf("%+v", got)
+	}
+	if media, entries := manifest("latest"); !strings.HasSuffix(media, "image.manifest.v1+json") || entries != 0 {
+		t.Errorf("one platform is %s with %d entries", media, entries)
+	}
+	both := append(env, "DOCKER_ARCHITECTURES=linux/arm64,linux/amd64", "TAGS=latest 1.0", "SLIPWAY_SBOM=1")
+	for range 2 {
+		if got := invoke(t, dir, "", both, "docker.push"); got.code != 0 {
+			t.Fatalf("%+v", got)
+		}
+		for _, tag := range []string{"latest", "1.0"} {
+			if media, entries := manifest(tag); !strings.HasSuffix(media, "image.index.v1+json") || entries != 2 {
+				t.Errorf("%s is %s with %d entries", tag, media, entries)
+			}
+		}
+	}
+}
+
+// Three images, of which the registry refuses the second: all are tried, the
+// summary names the one and why, and the hub, which has not the whole set, gets
+// no tag.
+func TestOneImageIsRefused(t *testing.T) {
+	dir := pictures(t)
+	inner := registry.New(registry.Logger(log.New(io.Discard, "", 0)))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.URL.Path, "/second/") && r.Method != http.MethodHead {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		inner.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	h := strings.TrimPrefix(server.URL, "http://") + "/x"
+	catalog := filepath.Join(dir, "common/config/catalog.yaml")
+	text := "variants:\n  default: static\nimages:\n"
+	for _, name := range []string{"first", "second", "third"} {
+		text += "- name: " + name + "\n  dockerfile: docker/Dockerfile.plain\n  context: files\n"
+	}
+	writeFile(t, catalog, text)
+	got := invoke(t, dir, "", []string{"TAG=1", "HUB=" + h}, "docker.push")
+	if got.code != fail.Failed || !strings.Contains(got.stdout+got.stderr, h+"/second:1") || !strings.Contains(got.stderr, "403") {
+		t.Errorf("%+v", got)
+	}
+	for _, name := range []string{"first", "second", "third"} {
+		if !strings.Contains(got.stdout, h+"/"+name+":1") {
+			t.Errorf("nothing is said of %s:\n%s", name, got.stdout)
+		}
+		if _, err := crane.Digest(h + "/" + name + ":1"); err == nil {
+			t.Errorf("%s got its tag, though the set is not whole", name)
+		}
 	}
 }
 
