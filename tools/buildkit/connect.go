@@ -74,6 +74,11 @@ func connect(ctx context.Context, e builder.Endpoint) (*connection, error) {
 }
 
 func unreachable(e builder.Endpoint, err error) error {
+	// What Slipway's own program says stands inside of several others' words.
+	if _, said, ok := strings.Cut(err.Error(), "stderr=slipway: error: "); ok {
+		said, _, _ = strings.Cut(said, `\n`)
+		err = errors.New(strings.ReplaceAll(said, `\"`, `"`))
+	}
 	return fail.With(fail.Unavailable, fmt.Errorf("%s does not answer: %w; start it (make buildkitd, or a Docker engine), or name another builder with BUILDKIT_HOST or BUILDX_BUILDER", e, err))
 }
 
