@@ -123,6 +123,9 @@ func (p *program) run(ctx context.Context) error {
 // carryOut plans each unit of work, and then prints the plans or runs them.
 // Nothing runs before everything is planned.
 func (p *program) carryOut(ctx context.Context, w *wants, names []string) error {
+	if err := p.fetchSources(ctx, w); err != nil {
+		return err
+	}
 	var steps []graph.Step
 	var roots []string
 	for i, u := range w.units {
@@ -151,6 +154,26 @@ func (p *program) carryOut(ctx context.Context, w *wants, names []string) error 
 		return err
 	}
 	return g.Run(ctx, roots...)
+}
+
+// fetchSources downloads the module that is to be compiled when it is not on
+// this machine, and settles the settings again: some have their default from
+// files of the module, and the first build has to be the same as the second.
+func (p *program) fetchSources(ctx context.Context, w *wants) error {
+	if p.flags.DryRun || p.ws.catalog == nil || !slices.ContainsFunc(w.units, func(u unit) bool { return u.artifacts != nil }) {
+		return nil
+	}
+	if root, _ := p.ws.sourceRoot(p); root != "" {
+		return nil
+	}
+	if _, err := p.ws.source(ctx, p); err != nil {
+		return err
+	}
+	ws, err := openWorkspace(ctx, p)
+	if err == nil {
+		p.ws = ws
+	}
+	return err
 }
 
 func (p *program) commandStep(c command) func(context.Context) error {
