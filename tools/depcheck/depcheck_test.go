@@ -46,12 +46,24 @@ var allowed = map[string][]string{
 	"tools/publish":           base,
 	"tools/toolbin":           base,
 	"tools/bench":             base,
+	"tools/lint":              base,
+	"tools/lint/markdown":     {"tools/fail", "tools/lint"},
+	"tools/lint/python":       {"tools/fail", "tools/lint"},
+	"tools/lint/yaml":         {"tools/fail", "tools/lint"},
+	"tools/lint/links":        {"tools/fail", "tools/lint"},
+	"tools/lint/dockerfiles":  {"tools/fail", "tools/lint", "tools/dockerfile"},
+	"tools/lint/shell":        {"tools/fail", "tools/lint", "tools/run"},
+	"tools/lint/charts":       {"tools/fail", "tools/lint", "tools/run"},
+	"tools/lint/golang":       {"tools/fail", "tools/lint", "tools/run"},
+	"tools/lint/gosource":     {"tools/fail", "tools/lint"},
+	"tools/lint/banner":       {"tools/fail", "tools/lint"},
+	"tools/lint/licenses":     {"tools/fail", "tools/lint", "tools/run"},
 	"tools/bench/imageset":    append([]string{"tools/bench"}, base...),
 	"common/config":           {},
 }
 
 // top packages wire the others with plain values.
-var top = []string{"tools/program", "tools/cmd/buildkit", "tools/cmd/buildx", "magefiles"}
+var top = []string{"tools/program", "tools/cmd/buildkit", "tools/cmd/buildx", "tools/cmd/helm", "magefiles"}
 
 // readSources reads what go list reads, so that the test's own cached result
 // ends when a source changes.

@@ -64,14 +64,6 @@ func (w *wants) test(long bool) error {
 	return nil
 }
 
-// lint belongs to the repository where it has a lint of its own.
-func (w *wants) lint(string) error {
-	if w.p.ws.hasOwnMakefile() {
-		return w.handOver("")
-	}
-	return w.lintGo("")
-}
-
 // lintConfig is where repositories keep the rules of golangci-lint.
 func (ws *workspace) lintConfig() string {
 	for _, name := range []string{"common/config/.golangci.yml", ".golangci.yml"} {
@@ -82,38 +74,32 @@ func (ws *workspace) lintConfig() string {
 	return ""
 }
 
-func (w *wants) golangci(verb string, more ...string) {
-	tool := toolbin.GolangciLint()
-	args := append([]string{tool.Name, verb}, more...)
+// formatGo tidies go.mod and lets the pinned golangci-lint format.
+func (w *wants) formatGo(string) error {
+	if err := w.goCommand("mod", "tidy"); err != nil {
+		return err
+	}
+	tool, err := (&linting{p: w.p, root: w.p.ws.dir}).golangciLint()
+	if err != nil {
+		return err
+	}
+	args := []string{tool.Name, "fmt"}
 	if config := w.p.ws.lintConfig(); config != "" {
 		args = append(args, "--config", config)
 	}
-	w.do(run.Quote(append(args, "./...")), func(ctx context.Context) error {
+	args = append(args, "./...")
+	w.do(run.Quote(args), func(ctx context.Context) error {
 		path, err := toolbin.Ensure(ctx, w.p.runner, w.p.console, w.p.ws.cache(), tool)
 		if err != nil {
 			return err
 		}
-		c := w.p.command(append([]string{path}, append(args[1:], "./...")...)...)
-		err = w.p.runner.Run(ctx, c)
-		var failed *run.Error
-		if errors.As(err, &failed) && failed.Status == 1 {
-			return fail.With(fail.Failed, errors.New("there are findings, listed above"))
-		}
-		if err != nil { // any other status is no verdict
-			return fail.With(fail.Unavailable, err)
-		}
-		return nil
+		return fail.With(fail.Unavailable, w.p.runner.Run(ctx, w.p.command(append([]string{path}, args[1:]...)...)))
 	})
-}
-
-func (w *wants) lintGo(string) error {
-	w.golangci("run")
 	return nil
 }
 
 func (w *wants) format(string) error {
-	w.golangci("fmt")
-	return w.goCommand("mod", "tidy")
+	return errors.Join(w.formatGo(""), w.formatPython(""))
 }
 
 func (w *wants) checkClean(string) error {

@@ -14,7 +14,7 @@ type aGoal = goal.Goal[*wants]
 // files of istio/istio; what is new has a place of its own in help.
 func goals() []aGoal {
 	var all []aGoal
-	for _, group := range [][]aGoal{buildGoals(), imageGoals(), releaseGoals(), checkGoals(), infoGoals(), benchGoals(), handedGoals()} {
+	for _, group := range [][]aGoal{buildGoals(), imageGoals(), releaseGoals(), checkGoals(), lintGoals(), infoGoals(), benchGoals(), handedGoals()} {
 		all = append(all, group...)
 	}
 	return all
@@ -24,6 +24,7 @@ const (
 	groupBuild  = "Build"
 	groupImages = "Images"
 	groupCheck  = "Test and check"
+	groupLint   = "Lint"
 	groupInfo   = "Look"
 	groupBench  = "Measure"
 	groupHanded = "Done by the repository's own make file"
@@ -119,9 +120,8 @@ func checkGoals() []aGoal {
 	return []aGoal{
 		{Name: "test", Aliases: []string{"racetest"}, Group: groupCheck, Summary: "run the tests of PKG; with -race in an Istio tree", Want: func(w *wants, _ string) error { return w.test(false) }},
 		{Name: "test.real", Group: groupCheck, Summary: "run the long tests too, against real tools", Want: func(w *wants, _ string) error { return w.test(true) }},
-		{Name: "lint", Group: groupCheck, Summary: "run the linters", Want: (*wants).lint},
-		{Name: "lint-go", Group: groupCheck, Summary: "check Go with the pinned golangci-lint", Want: (*wants).lintGo},
-		{Name: "format", Aliases: []string{"fmt", "format-go"}, Group: groupCheck, Summary: "format Go and tidy go.mod", Want: (*wants).format},
+		{Name: "format", Aliases: []string{"fmt"}, Group: groupCheck, Summary: "format Go and Python, and tidy go.mod", Want: (*wants).format},
+		{Name: "format-go", Group: groupCheck, Summary: "tidy go.mod and format Go", Want: (*wants).formatGo},
 		{Name: "precommit", Group: groupCheck, Summary: "format, then lint", Want: func(w *wants, _ string) error {
 			if err := w.format(""); err != nil {
 				return err

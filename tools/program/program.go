@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/signal"
 	"runtime"
 	"slices"
@@ -65,8 +66,19 @@ func newProgram(inv Invocation) *program {
 		inv: inv, flags: flags, runner: run.Exec{},
 		console: ui.New(inv.Stdout, inv.Stderr, ui.Options{
 			Quiet: flags.Silent, Verbose: inv.getenv("VERBOSE") == "1", GitHub: inv.getenv("GITHUB_ACTIONS") == "true",
+			Terminal: terminal(inv.Stderr) && inv.getenv("TERM") != "dumb",
 		}),
 	}
+}
+
+// terminal tells that somebody may be looking.
+func terminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0 && info.Mode()&os.ModeDevice != 0
 }
 
 // getenv reads the environment of the call; the last of equal names counts.

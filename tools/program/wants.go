@@ -25,6 +25,7 @@ type wants struct {
 type unit struct {
 	artifacts *artifacts
 	command   *command
+	lint      *lintCall // what the command stands for when linters are asked for
 	plan      *Plan
 	job       *job
 }

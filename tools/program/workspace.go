@@ -90,11 +90,17 @@ func (w *workspace) defaults(p *program) map[string]settings.Default {
 		if m := baseVersion.FindSubmatch(content); m != nil {
 			d["BASE_VERSION"] = settings.Default{Value: string(m[1]), Origin: "Makefile.core.mk" + name}
 		}
+		if m := allowList.FindSubmatch(content); m != nil && root == w.dir {
+			d["MARKDOWN_LINT_ALLOWLIST"] = settings.Default{Value: string(m[1]), Origin: "Makefile.core.mk"}
+		}
 	}
 	return d
 }
 
 var baseVersion = regexp.MustCompile(`(?m)^BASE_VERSION \?= (\S+)`)
+
+// allowList is how Istio's make file sets it; a setting of the user wins.
+var allowList = regexp.MustCompile(`(?m)^MARKDOWN_LINT_ALLOWLIST\s*[:?]?=\s*(\S+)`)
 
 // sourceRoot is the folder of the sources if it is on this machine already.
 func (w *workspace) sourceRoot(p *program) (dir, name string) {

@@ -29,6 +29,7 @@ func Groups() []Group {
 		{"Platform and output folders", platforms()},
 		{"Go builds", goBuilds()},
 		{"Envoy and ztunnel", prebuilts()},
+		{"Lint", lints()},
 		{"Tests and output", reports()},
 	}
 }
@@ -144,11 +145,30 @@ func prebuilts() []Known {
 	}
 }
 
+func lints() []Known {
+	return []Known{
+		{Name: "FINDFILES_IGNORE", Unset: true, Summary: "tests of find that name more files and folders no linter looks at", Example: "-path ./third_party -o -name testdata"},
+		{Name: "LINT_FILES", Default: "all", Summary: "files that are looked at: all, or git for those that git does not ignore"},
+		{Name: "LINT_SINCE", Unset: true, Summary: "branch, tag or commit: only what changed since the merge base with it is looked at", Example: "origin/master"},
+		{Name: "LINT_FIX", Unset: true, Summary: "1: what linters can mend is mended first", Example: "1"},
+		{Name: "LINT_OUTPUT_FILE", Unset: true, Summary: "file for the report in the form of OUTPUT, or that of its ending (.sarif, .json, .xml); the screen gets text", Example: "out/lint.sarif"},
+		{Name: "LINT_REQUIRE", Unset: true, Summary: "1: a linter whose tool is missing is a failure, as in CI", Example: "1"},
+		{Name: "LINT_CACHE", Default: "yes", Summary: "no: nothing is remembered from one run to the next"},
+		{Name: "GOLANGCI_LINT_VERSION", Unset: true, Summary: "version of golangci-lint; by default the one in go.mod, else Istio's or ours", Example: "v2.11.3"},
+		{Name: "LINT_BANNER_IGNORE", Unset: true, Summary: "folders and patterns of files that need no banner since they are of somebody else", Example: "third_party pkg/copied/*.go"},
+		{Name: "LINT_ENV_VARS", Default: "istioctl pilot security", Summary: "folders in which lint-env-vars looks"},
+		{Name: "MARKDOWN_LINT_ALLOWLIST", Unset: true, Early: true, Summary: "parts of addresses that lint-links never fails for, separated by commas", Example: "localhost:8080,example.com/private"},
+		{Name: "LINT_LINKS_OFFLINE", Unset: true, Summary: "1: lint-links asks no host", Example: "1"},
+		{Name: "SHELLCHECK", Default: "shellcheck", Summary: "program that lint-scripts runs beside its own checks, where it is installed"},
+	}
+}
+
 func reports() []Known {
 	return []Known{
 		{Name: "T", Unset: true, Summary: "more arguments of go test", Example: "-run TestX -v"},
 		{Name: "PKG", Default: "./...", Summary: "packages that test runs"},
 		{Name: "OUTPUT", Default: "text", Summary: "form of reports: text, json, sarif, junit, github"},
+		{Name: "ARTIFACTS", Default: "$(TARGET_OUT)", Summary: "folder that reports for CI go to: junit-lint.xml"},
 		{Name: "CI", Unset: true, Summary: "set in CI: allows pushes to the official hubs, and missing tools are failures"},
 	}
 }

@@ -40,6 +40,10 @@ func GolangciLint() Tool {
 	}
 }
 
+// IstioGolangciLint is the version in the tools container of Istio's
+// release-1.31 (docker/build-tools/Dockerfile of istio/tools).
+const IstioGolangciLint = "v2.11.3"
+
 // Buildkitd is the daemon that builds images with RUN, for tests and for
 // machines that have none. It needs runc, and root or user namespaces.
 func Buildkitd() Tool {

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"time"
 )
 
 // Format is how a goal that reports prints its result.
@@ -42,6 +43,9 @@ type Options struct {
 	Quiet   bool // make -s: results, warnings and errors only
 	Verbose bool // VERBOSE=1: also commands and decisions
 	GitHub  bool // under GitHub Actions: warnings and errors become annotations
+	// Terminal: standard error is a person's terminal, on which a line may be
+	// written over.
+	Terminal bool
 }
 
 // Console writes whole lines; it is safe for use by many goroutines.
@@ -49,6 +53,8 @@ type Console struct {
 	mu       sync.Mutex
 	out, err io.Writer
 	opts     Options
+	status   bool      // a status line stands
+	shown    time.Time // when the last one was written
 }
 
 // New returns a console on the two streams.
@@ -100,7 +106,33 @@ func (c *Console) line(w io.Writer, prefix, format string, args []any) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.clear()
 	_, _ = io.WriteString(w, prefix+text+"\n") // a closed terminal is not an error of the step
+}
+
+// Terminal tells that status lines are seen.
+func (c *Console) Terminal() bool { return c.opts.Terminal && !c.opts.Quiet }
+
+// Status shows how far something is, on a line that the next one overwrites.
+// It is shown only on a terminal, and a few times a second.
+func (c *Console) Status(format string, args ...any) {
+	const often = 100 * time.Millisecond
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.Terminal() || time.Since(c.shown) < often {
+		return
+	}
+	c.clear()
+	c.status, c.shown = true, time.Now()
+	_, _ = fmt.Fprintf(c.err, format, args...)
+}
+
+// clear takes a status line away.
+func (c *Console) clear() {
+	if c.status {
+		_, _ = io.WriteString(c.err, "\r\x1b[K")
+		c.status = false
+	}
 }
 
 // Out is standard output for a program that writes its own results.
@@ -117,6 +149,7 @@ type shared struct {
 func (s *shared) Write(p []byte) (int, error) {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
+	s.c.clear()
 	return s.w.Write(p)
 }
 

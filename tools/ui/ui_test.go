@@ -63,3 +63,20 @@ func TestParseFormat(t *testing.T) {
 		t.Errorf("empty format: %v, %v", f, err)
 	}
 }
+
+func TestStatusIsOverwritten(t *testing.T) {
+	var out, errs bytes.Buffer
+	c := ui.New(&out, &errs, ui.Options{Terminal: true})
+	c.Status("1 of %d", 2)
+	c.Status("too soon")
+	c.Result("found")
+	c.Note("done")
+	if got := errs.String(); got != "1 of 2\r\x1b[Kdone\n" || out.String() != "found\n" {
+		t.Errorf("standard error %q, standard output %q", got, out.String())
+	}
+	errs.Reset()
+	ui.New(&out, &errs, ui.Options{}).Status("nobody sees this")
+	if errs.Len() > 0 {
+		t.Errorf("no terminal, but %q", errs.String())
+	}
+}
