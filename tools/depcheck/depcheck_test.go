@@ -51,7 +51,7 @@ var allowed = map[string][]string{
 	"tools/lint/python":       {"tools/fail", "tools/lint"},
 	"tools/lint/yaml":         {"tools/fail", "tools/lint"},
 	"tools/lint/links":        {"tools/fail", "tools/lint"},
-	"tools/lint/dockerfiles":  {"tools/fail", "tools/lint", "tools/dockerfile"},
+	"tools/lint/dockerfiles":  {"tools/fail", "tools/lint", "tools/lint/shell", "tools/dockerfile"},
 	"tools/lint/shell":        {"tools/fail", "tools/lint", "tools/run"},
 	"tools/lint/charts":       {"tools/fail", "tools/lint", "tools/run"},
 	"tools/lint/golang":       {"tools/fail", "tools/lint", "tools/run"},
