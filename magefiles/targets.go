@@ -117,6 +117,45 @@ func (Lint) All(ctx context.Context) { goals(ctx, "lint") }
 // Go checks Go with the pinned golangci-lint.
 func (Lint) Go(ctx context.Context) { goals(ctx, "lint-go") }
 
+// Fix mends what linters can mend, then runs them.
+func (Lint) Fix(ctx context.Context) { goals(ctx, "lint-fix") }
+
+// Common runs the linters of istio/common-files.
+func (Lint) Common(ctx context.Context) { goals(ctx, "lint-all") }
+
+// Markdown checks Markdown with the rules of mdl.
+func (Lint) Markdown(ctx context.Context) { goals(ctx, "lint-markdown") }
+
+// Python checks the layout of Python.
+func (Lint) Python(ctx context.Context) { goals(ctx, "lint-python") }
+
+// Yaml checks YAML.
+func (Lint) Yaml(ctx context.Context) { goals(ctx, "lint-yaml") }
+
+// Scripts checks shell scripts.
+func (Lint) Scripts(ctx context.Context) { goals(ctx, "lint-scripts") }
+
+// Dockerfiles checks Dockerfiles with the rules of hadolint.
+func (Lint) Dockerfiles(ctx context.Context) { goals(ctx, "lint-dockerfiles") }
+
+// Helm checks all charts as helm lint --strict does.
+func (Lint) Helm(ctx context.Context) { goals(ctx, "lint-helm") }
+
+// HelmGlobal checks the charts below manifests as helm lint does.
+func (Lint) HelmGlobal(ctx context.Context) { goals(ctx, "lint-helm-global") }
+
+// Links checks the links of Markdown files.
+func (Lint) Links(ctx context.Context) { goals(ctx, "lint-links") }
+
+// Samples checks the samples with istioctl validate.
+func (Lint) Samples(ctx context.Context) { goals(ctx, "lint-samples") }
+
+// CopyrightBanner checks that sources say whose they are.
+func (Lint) CopyrightBanner(ctx context.Context) { goals(ctx, "lint-copyright-banner") }
+
+// Licenses checks the licenses of Go modules.
+func (Lint) Licenses(ctx context.Context) { goals(ctx, "lint-licenses") }
+
 // Test runs tests.
 type Test mg.Namespace
 

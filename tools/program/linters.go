@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,7 +20,6 @@ import (
 	"github.com/istio-ecosystem/slipway/tools/lint/golang"
 	"github.com/istio-ecosystem/slipway/tools/lint/gosource"
 	"github.com/istio-ecosystem/slipway/tools/lint/licenses"
-	"github.com/istio-ecosystem/slipway/tools/run"
 	"github.com/istio-ecosystem/slipway/tools/toolbin"
 )
 
@@ -38,9 +36,18 @@ var errNoRules = errors.New("the repository has no rules for it")
 
 func linterTable() []aLinter {
 	return []aLinter{
+		{"python", "check the layout of Python, by autopep8 where it is installed", true, (*linting).python},
 		{"copyright-banner", "check that sources say whose they are and under which license", true, (*linting).banner},
+		{"scripts", "check shell scripts: syntax, and ShellCheck where it is installed", true, (*linting).scripts},
 		{"go", "check Go with the pinned golangci-lint", true, (*linting).golang},
+		{"dockerfiles", "check Dockerfiles with the rules of hadolint", true, (*linting).dockerfiles},
+		{"markdown", "check Markdown with the rules of mdl", true, (*linting).markdown},
+		{"yaml", "check YAML, by yamllint where it is installed", true, (*linting).yaml},
 		{"licenses", "check the licenses of Go modules", true, (*linting).licenses},
+		{"helm-global", "check the charts below manifests as helm lint does", true, (*linting).helmGlobal},
+		{"helm", "check all charts as helm lint --strict does", false, (*linting).helm},
+		{"links", "check the links of Markdown files", false, (*linting).links},
+		{"samples", "check the samples with istioctl validate", false, (*linting).samples},
 		{"tests", "check that tests that always skip name an issue", false, (*linting).tests},
 		{"env-vars", "check that variables of the environment are registered", false, (*linting).envVars},
 		{"sass", "check SCSS with sass-lint, where it is installed", false, (*linting).sass},
@@ -169,34 +176,4 @@ func (l *linting) tests(context.Context) ([]lint.Linter, error) {
 func (l *linting) envVars(context.Context) ([]lint.Linter, error) {
 	dirs := strings.Fields(l.p.ws.settings.Get("LINT_ENV_VARS"))
 	return []lint.Linter{gosource.EnvVars(dirs...)}, nil
-}
-
-func (l *linting) sass(context.Context) ([]lint.Linter, error) {
-	return []lint.Linter{l.external("sass", lint.Named("*.scss"), "sass-lint", "-c", "common/config/sass-lint.yml", "--verbose")}, nil
-}
-
-func (l *linting) typescript(context.Context) ([]lint.Linter, error) {
-	return []lint.Linter{l.external("typescript", lint.Named("*.ts"), "tslint", "-c", "common/config/tslint.json")}, nil
-}
-
-// external is a linter that is a program of somebody else, which has to be
-// installed: a tree without such files does not need it.
-func (l *linting) external(name string, files func(string) bool, args ...string) lint.Linter {
-	return lint.Linter{Name: name, Files: files, Rules: strings.Join(args, " "), Whole: func(ctx context.Context, t lint.Task) (lint.Outcome, error) {
-		if len(t.Files) == 0 {
-			return lint.Outcome{}, nil
-		}
-		if _, err := exec.LookPath(args[0]); err != nil {
-			return lint.Outcome{Skipped: args[0] + " is not installed"}, nil
-		}
-		out, err := run.Output(ctx, l.p.runner, run.Command{Args: append(slices.Clone(args), t.Files...), Dir: t.Root, Env: run.Environ(l.p.ws.settings.Full())})
-		var failed *run.Error
-		switch {
-		case err == nil:
-			return lint.Outcome{Files: len(t.Files)}, nil
-		case errors.As(err, &failed) && failed.Status > 0 && out != "":
-			return lint.Outcome{Files: len(t.Files), Findings: []lint.Finding{{File: t.Files[0], Message: args[0] + " has findings", Text: out, Severity: lint.Error}}}, nil
-		}
-		return lint.Outcome{}, err
-	}}
 }

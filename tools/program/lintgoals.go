@@ -25,7 +25,11 @@ func lintGoals() []aGoal {
 		{Name: "lint", Group: groupLint, Summary: "run all linters that the repository has rules for", Want: (*wants).lint},
 		{Name: "lint-all", Group: groupLint, Summary: "run the linters of istio/common-files", Want: (*wants).lintAll},
 		{Name: "lint-fix", Group: groupLint, Summary: "mend what linters can mend, then run them", Want: func(w *wants, _ string) error {
-			return errors.Join(w.lint(""), w.lintMending())
+			err := w.lint("")
+			if n := len(w.units); n > 0 && w.units[n-1].lint != nil {
+				w.units[n-1].lint.fix = true
+			}
+			return err
 		}},
 		{Name: "format-python", Group: groupLint, Summary: "format Python", Want: (*wants).formatPython},
 		{Name: "fix-copyright-banner", Group: groupLint, Summary: "put the banner of the repository into sources without one", Want: (*wants).fixBanner},
@@ -68,11 +72,6 @@ func (w *wants) lintWith(names ...string) error {
 	}
 	u.command.text = "lint: " + strings.Join(u.lint.names, ", ")
 	return w.p.checkOutput()
-}
-
-func (w *wants) lintMending() error {
-	w.units[len(w.units)-1].lint.fix = true
-	return nil
 }
 
 // lint runs what the repository's own make file has behind its goal lint, by

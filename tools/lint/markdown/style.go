@@ -479,3 +479,7 @@ func (r *ruby) filePath() (any, error) {
 	r.i += end
 	return "#{File.dirname(__FILE__)}/" + strings.TrimPrefix(rest[1:len(rest)-1], "/"), nil
 }
+
+// NamedStyle returns a style that comes with mdl: all, default, relaxed or
+// cirosantilli.
+func NamedStyle(name string) (*Style, error) { return builtIn(name) }
