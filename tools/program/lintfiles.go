@@ -92,7 +92,7 @@ func (l *linting) scripts(context.Context) ([]lint.Linter, error) {
 	}
 	o := shell.Options{EditorConfig: editor, Program: l.p.ws.settings.Get("SHELLCHECK"), Runner: l.p.runner, Jobs: l.p.flags.Jobs}
 	syntax := lint.Linter{Name: "scripts-syntax", Files: lint.Named("*.sh"), Checker: shell.New(o), Rules: o.Rules()}
-	return []lint.Linter{syntax, shell.ShellCheck(o)}, nil
+	return []lint.Linter{syntax, shell.External(o)}, nil
 }
 
 func (l *linting) helmOptions() charts.Options {

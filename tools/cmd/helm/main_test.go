@@ -120,11 +120,11 @@ func check(t *testing.T, cases []lintCase) {
 // The field reports about charts.
 func TestFieldReports(t *testing.T) {
 	strict, thorough := charts.Request{Strict: true}, charts.Request{Thorough: true}
-	optional := charts.Request{Thorough: true, OptionalValues: []string{"nmae"}}
-	annotated := chartYAML + "annotations:\n  " + charts.OptionalAnnotation + ": other, nmae\n"
+	optional := charts.Request{Thorough: true, OptionalValues: []string{"nane"}}
+	annotated := chartYAML + "annotations:\n  " + charts.OptionalAnnotation + ": other, nane\n"
 	needs := chartYAML + "dependencies:\n- name: lib\n  version: 1.x\n  repository: https://example.com/charts\n"
 	includes := files{"Chart.yaml": needs, "templates/a.yaml": configMap + "data:\n  a: {{ include \"lib.name\" . }}\n"}
-	mistyped := configMap + "data:\n  a: {{ .Values.nmae }}\n"
+	mistyped := configMap + "data:\n  a: {{ .Values.nane }}\n"
 	braces := "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: { { .Values.name } }\n"
 	lacks := " helm-dependencies the charts folder lacks lib 1.x of https://example.com/charts: run helm dependency build"
 	check(t, []lintCase{
@@ -143,12 +143,12 @@ func TestFieldReports(t *testing.T) {
 			"values.yaml": "a: \"{{ x }}\"\n", "templates/a.yaml": configMap + "data:\n  a: {{ .Values.a | quote }}\n  b: {{.Values.a|quote}}\n",
 		}, ask: strict},
 		{name: "C121 a mistyped value", files: files{"templates/a.yaml": mistyped}, ask: thorough, want: []string{
-			"templates/a.yaml:6:17 error helm-values .Values.nmae: values.yaml does not have it; did you mean name?",
+			"templates/a.yaml:6:17 error helm-values .Values.nane: values.yaml does not have it; did you mean name?",
 		}},
 		{name: "C121 helm's own verdict", files: files{"templates/a.yaml": mistyped}, ask: strict},
 		{name: "C121 listed in the options", files: files{"templates/a.yaml": mistyped}, ask: optional},
 		{name: "C121 listed in the chart", files: files{"Chart.yaml": annotated, "templates/a.yaml": mistyped}, ask: thorough},
-		{name: "C121 harmless", files: files{"templates/a.yaml": configMap + "data:\n  a: {{ .Values.nmae | default \"x\" }}\n"}, ask: thorough},
+		{name: "C121 harmless", files: files{"templates/a.yaml": configMap + "data:\n  a: {{ .Values.nane | default \"x\" }}\n"}, ask: thorough},
 	})
 }
 

@@ -82,7 +82,7 @@ func TestSchemaDeclares(t *testing.T) {
 
 func TestNearest(t *testing.T) {
 	names := []string{"name", "replicaCount", "image"}
-	for key, want := range map[string]string{"nmae": "name", "Name": "name", "replicacount": "replicaCount", "replicaCounts": "replicaCount", "x": "", "imge": "image", "": ""} {
+	for key, want := range map[string]string{"nane": "name", "Name": "name", "replicacount": "replicaCount", "replicaCounts": "replicaCount", "x": "", "imge": "image", "": ""} {
 		if got := nearest(key, names); got != want {
 			t.Errorf("%q: %q, want %q", key, got, want)
 		}

@@ -10,7 +10,6 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
-	"sync"
 
 	"github.com/istio-ecosystem/slipway/tools/lint"
 )
@@ -20,7 +19,6 @@ type tree struct {
 	root   string
 	reader *reader
 
-	mu    sync.Mutex
 	pages map[string]*page
 	stats map[string]fileKind
 }

@@ -44,9 +44,9 @@ func annotate(n, parent *node, depth int) {
 	}
 }
 
-// blocks reads the blocks of a source into a node. It tells whether it ended
-// at the closing tag of the HTML element that the node is.
-func (p *parser) blocks(n *node, src *source) bool {
+// blocks reads the blocks of a source into a node, up to its end or to the
+// closing tag of the HTML element that the node is.
+func (p *parser) blocks(n *node, src *source) {
 	tree, was, ial := p.tree, p.src, p.blockIAL
 	p.tree, p.blockIAL, p.src = n, nil, src
 	p.depth++
@@ -59,14 +59,11 @@ func (p *parser) blocks(n *node, src *source) bool {
 		para.addText(strip(src.rest()), rawText)
 		n.add(para)
 		src.pos = len(src.s)
-		return false
+		return
 	}
-	for !src.eos() {
-		if p.oneBlock() {
-			return true
-		}
+	for closed := false; !closed && !src.eos(); {
+		closed = p.oneBlock()
 	}
-	return false
 }
 
 // oneBlock reads the next block. It tells that a closing tag ends the blocks.

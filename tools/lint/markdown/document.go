@@ -9,9 +9,8 @@ import (
 
 // document is a file as the rules see it.
 type document struct {
-	lines  []string // of the file without its front matter
-	root   *node
-	config *Style
+	lines []string // of the file without its front matter
+	root  *node
 	// Where the front matter was cut out: lines after cutAfter are cutLines
 	// further down in the file. shift is what mdl adds to every number.
 	cutAfter, cutLines, shift int

@@ -122,14 +122,7 @@ type attributes struct {
 	refs  []string
 }
 
-func (a *attributes) merge(b *attributes) {
-	a.refs = append(a.refs, b.refs...)
-	if b.class != "" {
-		a.class = strings.TrimLeft(a.class+" "+b.class, " ")
-	}
-}
-
-// parseAttributes reads the inside of an attribute list into a.
+// parse reads the inside of an attribute list into a.
 func (a *attributes) parse(s string) {
 	for _, word := range attributeWords(s) {
 		switch {

@@ -23,15 +23,18 @@ type Style struct {
 
 // NewStyle returns the style that mdl uses without one: all rules but two.
 func NewStyle() *Style {
-	s, err := builtIn("default")
-	if err != nil {
-		panic(err) // the text is ours
+	s := &Style{params: map[string]map[string]any{}}
+	for _, r := range rules() {
+		if r.id != "MD040" && r.id != "MD041" {
+			s.params[r.id] = r.params
+		}
 	}
 	return s
 }
 
-// builtIn are the styles that come with mdl.
-func builtIn(name string) (*Style, error) {
+// NamedStyle returns a style that comes with mdl: all, default, relaxed or
+// cirosantilli.
+func NamedStyle(name string) (*Style, error) {
 	text := map[string]string{
 		"all":     "all",
 		"default": "all\nexclude_rule 'fenced-code-language'\nexclude_rule 'first-line-h1'",
@@ -479,7 +482,3 @@ func (r *ruby) filePath() (any, error) {
 	r.i += end
 	return "#{File.dirname(__FILE__)}/" + strings.TrimPrefix(rest[1:len(rest)-1], "/"), nil
 }
-
-// NamedStyle returns a style that comes with mdl: all, default, relaxed or
-// cirosantilli.
-func NamedStyle(name string) (*Style, error) { return builtIn(name) }

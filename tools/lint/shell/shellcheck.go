@@ -27,9 +27,9 @@ import (
 // batch is how many scripts one ShellCheck is given.
 const batch = 256
 
-// ShellCheck returns the linter that asks ShellCheck about all scripts.
+// External returns the linter that asks ShellCheck about all scripts.
 // Without the program, it is skipped, and says so.
-func ShellCheck(o Options) lint.Linter {
+func External(o Options) lint.Linter {
 	if o.Program == "" {
 		o.Program = "shellcheck"
 	}

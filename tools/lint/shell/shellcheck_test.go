@@ -59,7 +59,7 @@ func ask(t *testing.T, root string, o shell.Options, files ...string) lint.Outco
 	if len(files) == 0 {
 		files = scripts(t, root)
 	}
-	out, err := shell.ShellCheck(o).Whole(t.Context(), lint.Task{Root: root, Files: files})
+	out, err := shell.External(o).Whole(t.Context(), lint.Task{Root: root, Files: files})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,13 +229,13 @@ func (b broken) Run(_ context.Context, c run.Command) error {
 func TestBroken(t *testing.T) {
 	root := tree(t, map[string]string{"a.sh": "x\n"})
 	for _, status := range []int{0, 1, 2, 4, -1} {
-		l := shell.ShellCheck(shell.Options{Program: os.Args[0], Runner: broken{status}})
+		l := shell.External(shell.Options{Program: os.Args[0], Runner: broken{status}})
 		out, err := l.Whole(t.Context(), lint.Task{Root: root, Files: []string{"a.sh"}})
 		if err != nil || len(out.Failures) != 1 || out.Version != "1.2.3" {
 			t.Errorf("%d: %+v, %v", status, out, err)
 		}
 	}
-	l := shell.ShellCheck(shell.Options{Program: os.Args[0], Runner: broken{}})
+	l := shell.External(shell.Options{Program: os.Args[0], Runner: broken{}})
 	if out, err := l.Whole(t.Context(), lint.Task{Root: root, Files: []string{"gone.sh"}}); err != nil || len(out.Failures) != 1 || out.Failures[0].File != "gone.sh" {
 		t.Errorf("%+v, %v", out, err)
 	}
@@ -248,7 +248,7 @@ func lintTree(t *testing.T, root, cache string, r run.Runner, since *lint.Change
 	if err != nil {
 		t.Fatal(err)
 	}
-	report, err := lint.Run(t.Context(), files, []lint.Linter{shell.ShellCheck(shell.Options{Runner: r})}, lint.Options{Root: root, Cache: cache, Since: since})
+	report, err := lint.Run(t.Context(), files, []lint.Linter{shell.External(shell.Options{Runner: r})}, lint.Options{Root: root, Cache: cache, Since: since})
 	if err != nil {
 		t.Fatal(err)
 	}
