@@ -21,7 +21,7 @@ type parser struct {
 	abbrevs   []string
 	steps     int // bytes that may still be looked at in vain
 	failed    map[opener]int
-	open      context
+	open      int // no autolink before this place is closed
 	stack     []*node
 }
 
@@ -203,8 +203,15 @@ func (p *parser) fenced() bool {
 	for open+n < len(s) && (s[open+n] == '`' || s[open+n] == '~') {
 		n++
 	}
-	for ; n >= 3; n-- { // a shorter fence leaves its last characters to the info
-		body, info := fenceInfo(s, open+n)
+	full := n
+	for n = p.closable(s, open, n); n >= 3; n-- { // a shorter fence leaves its last characters to the info
+		body, info := fenceInfo(s, open+full)
+		switch {
+		case n < full && info == "" && open+full < len(s) && s[open+full] != '\n' && !lineIsBlank(s, open+full), body < 0:
+			return false
+		case n < full:
+			body, info = fenceInfo(s, open+n)
+		}
 		if body < 0 {
 			continue
 		}
@@ -221,6 +228,27 @@ func (p *parser) fenced() bool {
 		return true
 	}
 	return false
+}
+
+// closable is the longest part of a fence of n characters that a later line
+// can close: 0 if none can.
+func (p *parser) closable(s string, open, n int) int {
+	c := s[open]
+	if n < 3 || strings.Trim(s[open:open+n], string(c)) != "" { // of both kinds: rare, and tried one by one
+		return min(n, 64)
+	}
+	best := 0
+	start := lineEnd(s, open)
+	if start < 0 || !p.spend((len(s)-start)/8) {
+		return 0
+	}
+	for i := start; i >= 0 && i < len(s) && best < n; i = lineEnd(s, i) {
+		j := optSpace(s, i)
+		if m := count(s, j, c, n); m > best && restBlank(s, skip(s, j, string(c))) > 0 {
+			best = m
+		}
+	}
+	return best
 }
 
 // fenceInfo reads the rest of the line that opens a fence; -1 if it is no such

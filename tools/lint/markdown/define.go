@@ -18,10 +18,14 @@ func idName(s string, i int) int {
 	return i
 }
 
+// longest is how long an attribute list may be. Without a bound, a text of
+// nothing but beginnings would be read as often as it has characters.
+const longest = 1 << 12
+
 // untilBrace returns the text up to the next } without a backslash, and where
 // that ends; -1 when there is none or nothing in front of it.
 func untilBrace(s string, i int) (string, int) {
-	for j := i; j < len(s); j++ {
+	for j := i; j < min(len(s), i+longest); j++ {
 		switch {
 		case s[j] == '\\' && at(s, j+1) == '}':
 			j++
@@ -148,7 +152,7 @@ func extensionAt(s string, i int) *extensionTag {
 	}
 	t := &extensionTag{name: s[i+3 : j]}
 	if j < len(s) && isSpace(s[j]) {
-		for j++; j < len(s) && s[j] != '}'; j++ {
+		for j++; j < min(len(s), i+longest) && s[j] != '}'; j++ {
 			if s[j] == '\\' && at(s, j+1) == '}' {
 				j++
 			}
@@ -200,6 +204,9 @@ func (p *parser) blockExtension(i int) (done, matched bool) {
 	}
 	line := p.src.line()
 	if !t.closed {
+		if p.steps <= 0 {
+			return false, true
+		}
 		if end = p.blockStop(end, t.name); end < 0 {
 			return false, true
 		}

@@ -11,6 +11,8 @@ import (
 type document struct {
 	lines []string // of the file without its front matter
 	root  *node
+	taken int  // what extract copied
+	exact bool // keep the faults of mdl
 	// Where the front matter was cut out: lines after cutAfter are cutLines
 	// further down in the file. shift is what mdl adds to every number.
 	cutAfter, cutLines, shift int
@@ -165,6 +167,9 @@ func (d *document) texts(f func(line string, number int)) {
 func (d *document) extract(n *node, cut func(string) string, whole bool) []string {
 	var b strings.Builder
 	for _, c := range n.children {
+		if d.taken += b.Len() / 16; d.taken > 1<<26 {
+			break // a line of nothing but spans, which stands for each of them
+		}
 		switch c.kind {
 		case text, smartQuote:
 			b.Write(c.text)

@@ -26,7 +26,8 @@ type Options struct {
 	// mdl does not know.
 	Inline bool
 	// Exact keeps the faults of mdl that are known to be wrong: the address of
-	// a link that it does not see as one is called bare.
+	// a link that it does not see as one is called bare, and code on one line
+	// between three backticks is a fence.
 	Exact bool
 }
 
@@ -65,6 +66,7 @@ type place struct {
 
 // judge asks all rules.
 func (c *Checker) judge(d *document) []place {
+	d.exact = c.o.Exact
 	var out []place
 	for _, r := range c.rules {
 		for _, line := range r.check(d, c.o.Style.params[r.id]) {

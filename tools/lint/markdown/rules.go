@@ -695,6 +695,12 @@ func fenceMark(l string) string {
 	return ""
 }
 
+// closedFence tells that what looks like a fence of backticks is code inside
+// of text, since it ends on its line. mdl takes it for a fence.
+func closedFence(l, fence string) bool {
+	return fence[0] == '`' && strings.Contains(strip(l)[len(fence):], "`")
+}
+
 func md031(d *document, p map[string]any) []int {
 	var out []int
 	fence := ""
@@ -706,7 +712,7 @@ func md031(d *document, p map[string]any) []int {
 	}
 	for i, l := range d.lines {
 		m := fenceMark(l)
-		if m == "" || fence != "" && !strings.HasPrefix(m, fence) {
+		if m == "" || fence != "" && !strings.HasPrefix(m, fence) || fence == "" && !d.exact && closedFence(l, m) {
 			continue
 		}
 		opens := fence == ""
@@ -755,7 +761,7 @@ func md032(d *document, _ map[string]any) []int {
 			}
 			inList = m
 		}
-		if m := fenceMark(l); m != "" && (fence == "" || strings.HasPrefix(m, fence)) {
+		if m := fenceMark(l); m != "" && (fence == "" && (d.exact || !closedFence(l, m)) || fence != "" && strings.HasPrefix(m, fence)) {
 			if fence == "" {
 				fence = m
 			} else {

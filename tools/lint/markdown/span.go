@@ -71,7 +71,7 @@ func (p *parser) attributes(n *node, a *attributes, depth int) {
 
 func (p *parser) spans(parent, raw *node) []*node {
 	holder := &node{kind: rawText, line: raw.line, model: parent.model}
-	p.src, p.failed, p.open, p.stack = newSource(string(raw.text), parent.line), map[opener]int{}, context{}, nil
+	p.src, p.failed, p.open, p.stack = newSource(string(raw.text), parent.line), map[opener]int{}, 0, nil
 	p.inside(holder, text, nil, everything, nil)
 	return holder.children
 }
@@ -80,7 +80,7 @@ func (p *parser) spans(parent, raw *node) []*node {
 func (p *parser) inline(s string, line int, by parsers) []*node {
 	src, failed, open, stack := p.src, p.failed, p.open, p.stack
 	defer func() { p.src, p.failed, p.open, p.stack = src, failed, open, stack }()
-	p.src, p.failed, p.open, p.stack = newSource(s, line), map[opener]int{}, context{}, nil
+	p.src, p.failed, p.open, p.stack = newSource(s, line), map[opener]int{}, 0, nil
 	holder := &node{kind: root}
 	p.inside(holder, rawText, nil, by, nil)
 	return holder.children
@@ -400,6 +400,9 @@ func (r *reading) autolink() bool {
 	s, i := r.p.src.s, r.p.src.pos
 	inner := s[i+1:]
 	end := -1
+	if i < r.p.open {
+		return false
+	}
 	for _, scheme := range []string{"mailto:", "https:", "http:", "ftps:", "ftp:"} {
 		if !strings.HasPrefix(inner, scheme) || end >= 0 || len(inner) == len(scheme) || inner[len(scheme)] == '\n' {
 			continue
@@ -407,6 +410,10 @@ func (r *reading) autolink() bool {
 		n := strings.IndexAny(inner[len(scheme)+1:], ">\n")
 		if n >= 0 && inner[len(scheme)+1+n] == '>' {
 			end = len(scheme) + 1 + n
+			continue
+		}
+		if r.p.open = len(s); n >= 0 { // no > on the rest of the line
+			r.p.open = i + 1 + len(scheme) + 1 + n
 		}
 	}
 	if end < 0 {
@@ -754,6 +761,10 @@ func (r *reading) spanExtension(t *extensionTag, i int) {
 	}
 	end := t.end
 	if !t.closed {
+		if p.steps <= 0 {
+			r.leave("{")
+			return
+		}
 		if _, end = stopTag(p.src.s, t.end, t.name); end < 0 {
 			p.spend(len(p.src.s) - i)
 			r.leave("{")
