@@ -21,6 +21,7 @@ type parser struct {
 	abbrevs   []string
 	steps     int // bytes that may still be looked at in vain
 	failed    map[opener]int
+	unmatched map[bracketAt]bool
 	open      int // no autolink before this place is closed
 	stack     []*node
 }

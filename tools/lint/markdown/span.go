@@ -71,16 +71,16 @@ func (p *parser) attributes(n *node, a *attributes, depth int) {
 
 func (p *parser) spans(parent, raw *node) []*node {
 	holder := &node{kind: rawText, line: raw.line, model: parent.model}
-	p.src, p.failed, p.open, p.stack = newSource(string(raw.text), parent.line), map[opener]int{}, 0, nil
+	p.src, p.failed, p.unmatched, p.open, p.stack = newSource(string(raw.text), parent.line), map[opener]int{}, map[bracketAt]bool{}, 0, nil
 	p.inside(holder, text, nil, everything, nil)
 	return holder.children
 }
 
 // inline reads a text by some of the parsers.
 func (p *parser) inline(s string, line int, by parsers) []*node {
-	src, failed, open, stack := p.src, p.failed, p.open, p.stack
-	defer func() { p.src, p.failed, p.open, p.stack = src, failed, open, stack }()
-	p.src, p.failed, p.open, p.stack = newSource(s, line), map[opener]int{}, 0, nil
+	src, failed, unmatched, open, stack := p.src, p.failed, p.unmatched, p.open, p.stack
+	defer func() { p.src, p.failed, p.unmatched, p.open, p.stack = src, failed, unmatched, open, stack }()
+	p.src, p.failed, p.unmatched, p.open, p.stack = newSource(s, line), map[opener]int{}, map[bracketAt]bool{}, 0, nil
 	holder := &node{kind: root}
 	p.inside(holder, rawText, nil, by, nil)
 	return holder.children
@@ -104,9 +104,18 @@ func (p *parser) inside(n *node, as kind, until stop, by parsers, accept func() 
 	p.stack = append(p.stack, n)
 	defer func() { p.stack = p.stack[:len(p.stack)-1] }()
 	nextStop, stopFrom := -1, -1
+	start := p.src.pos - 1 // where the next span may begin, as far as is known
 	for !p.src.eos() {
 		s, i := p.src.s, p.src.pos
-		next := r.start(i)
+		if start < i {
+			if start = r.start(i); start < 0 {
+				start = len(s)
+			}
+		}
+		next := start
+		if next == len(s) {
+			next = -1
+		}
 		if until != nil {
 			if nextStop < i || stopFrom > i {
 				nextStop, stopFrom = until(s, i), i
@@ -552,7 +561,7 @@ func (r *reading) link() bool {
 	}
 	el := &node{kind: k, line: p.src.line()}
 	if !r.linkText(el, i, start, open) || !r.target(el, s[start:p.src.pos]) {
-		p.spend(p.src.pos - i)
+		p.spend(8 * (p.src.pos - i)) // it is read again, span by span
 		p.src.pos = i
 		r.leave(open)
 		return true
@@ -567,31 +576,54 @@ func (r *reading) link() bool {
 // linkText reads what stands in brackets, and stops at the closing one.
 func (r *reading) linkText(el *node, i, start int, open string) bool {
 	p := r.p
-	key := opener{open, p.context()}
-	if from, ok := p.failed[key]; ok && i >= from || p.steps <= 0 {
+	in := p.context()
+	if p.unmatched[bracketAt{i, in}] || p.steps <= 0 {
 		return false
 	}
 	p.src.pos = start
-	depth := 1
-	found := p.inside(el, r.text, bracket, everything, func() bool {
-		if p.src.s[p.src.pos] == ']' {
-			depth--
-		} else {
-			depth++
+	b := &brackets{n: el, open: []int{i}}
+	found := p.inside(el, r.text, bracket, everything, func() bool { return b.count(p.src.s, p.src.pos) })
+	if !found { // then those that are left open inside of it are not closed for themselves, either
+		for _, at := range b.open {
+			p.unmatched[bracketAt{at, in}] = true
 		}
-		images := 0
-		for _, c := range el.children {
-			if c.kind == image {
-				images++
-			}
-		}
-		return depth == images
-	})
-	if !found {
-		p.failed[key] = i
 		p.spend(len(p.src.s) - i)
 	}
 	return found
+}
+
+// bracketAt is an opening bracket that nothing closes.
+type bracketAt struct {
+	pos int
+	in  context
+}
+
+// brackets are those open inside of the text of a link.
+type brackets struct {
+	n    *node
+	open []int
+	seen int // children that were looked at
+}
+
+// count takes the bracket at i, and tells that it closes the first one.
+func (b *brackets) count(s string, i int) bool {
+	for ; b.seen < len(b.n.children); b.seen++ {
+		if b.n.children[b.seen].kind == image { // its closing bracket is part of it
+			b.pop()
+		}
+	}
+	if s[i] == ']' {
+		b.pop()
+	} else {
+		b.open = append(b.open, i)
+	}
+	return len(b.open) == 0
+}
+
+func (b *brackets) pop() {
+	if n := len(b.open); n > 0 {
+		b.open = b.open[:n-1]
+	}
 }
 
 // bracket finds a bracket, with the ! in front of it.
