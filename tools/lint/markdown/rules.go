@@ -390,8 +390,11 @@ func md014(d *document, _ map[string]any) []int {
 // front stays, those behind do not.
 func splitRuns(s string) []string {
 	var out []string
-	for l := range strings.SplitSeq(strings.TrimRight(s, "\n"), "\n") {
-		if l != "" || len(out) == 0 && s != "" && s[0] == '\n' {
+	if s = strings.TrimRight(s, "\n"); s == "" {
+		return nil
+	}
+	for l := range strings.SplitSeq(s, "\n") {
+		if l != "" || len(out) == 0 && s[0] == '\n' {
 			out = append(out, l)
 		}
 	}

@@ -560,7 +560,7 @@ func (r *reading) link() bool {
 		return true
 	}
 	el := &node{kind: k, line: p.src.line()}
-	if !r.linkText(el, i, start, open) || !r.target(el, s[start:p.src.pos]) {
+	if !r.linkText(el, i, start) || !r.target(el, s[start:p.src.pos]) {
 		p.spend(8 * (p.src.pos - i)) // it is read again, span by span
 		p.src.pos = i
 		r.leave(open)
@@ -574,7 +574,7 @@ func (r *reading) link() bool {
 }
 
 // linkText reads what stands in brackets, and stops at the closing one.
-func (r *reading) linkText(el *node, i, start int, open string) bool {
+func (r *reading) linkText(el *node, i, start int) bool {
 	p := r.p
 	in := p.context()
 	if p.unmatched[bracketAt{i, in}] || p.steps <= 0 {
