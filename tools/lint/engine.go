@@ -126,8 +126,10 @@ type Options struct {
 	Cache string // file of earlier results; empty: none
 	Jobs  int    // files side by side; 0: processors
 	Fix   bool   // mend what can be mended first
-	Since *Changes
-	Note  func(format string, args ...any)
+	// Preview tells what Fix would change, and changes nothing.
+	Preview bool
+	Since   *Changes
+	Note    func(format string, args ...any)
 	// Progress is called often with how many of the files are done.
 	Progress func(done, total int)
 }
@@ -271,6 +273,12 @@ func (e *engine) file(linters []Linter, j job) {
 				e.mended(i)
 			}
 		}
+		if e.o.Preview {
+			if err := e.preview(i, l, j.file, text); err != nil {
+				e.fail(i, j.file, err)
+				continue
+			}
+		}
 		found, err := l.Checker.Check(j.file, text)
 		if err != nil {
 			e.fail(i, j.file, err)
@@ -286,7 +294,7 @@ func (e *engine) file(linters []Linter, j job) {
 // not enough.
 func (e *engine) mends(l Linter, known stored) bool {
 	_, can := l.Checker.(Fixer)
-	return e.o.Fix && can && slices.ContainsFunc(known.Findings, func(f Finding) bool { return f.Fixable })
+	return (e.o.Fix || e.o.Preview) && can && slices.ContainsFunc(known.Findings, func(f Finding) bool { return f.Fixable })
 }
 
 // mend writes what the linter mends, and returns it; nil when nothing changed.
@@ -306,6 +314,26 @@ func (e *engine) mend(l Linter, file, path string, text []byte) ([]byte, error) 
 		return nil, fmt.Errorf("writing what was mended: %w", err)
 	}
 	return mended, nil
+}
+
+// preview keeps the difference that mending would make.
+func (e *engine) preview(i int, l Linter, file string, text []byte) error {
+	fixer, ok := l.Checker.(Fixer)
+	if !ok {
+		return nil
+	}
+	mended, err := fixer.Fix(file, text)
+	if err != nil {
+		return fmt.Errorf("mending: %w", err)
+	}
+	diff, err := Diff(file, string(text), string(mended))
+	if err != nil || diff == "" {
+		return err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.results[i].Diffs = append(e.results[i].Diffs, FileDiff{file, diff})
+	return nil
 }
 
 // replaceFile puts a whole new file in the place of one, with its mode.
@@ -394,6 +422,7 @@ func (e *engine) finish(l Linter, r *Result) {
 		}
 	}
 	slices.SortStableFunc(r.Findings, func(a, b Finding) int { return strings.Compare(a.File, b.File) })
+	slices.SortFunc(r.Diffs, func(a, b FileDiff) int { return strings.Compare(a.File, b.File) })
 	slices.SortFunc(r.Failures, func(a, b Failure) int { return strings.Compare(a.File, b.File) })
 }
 

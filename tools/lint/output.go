@@ -48,6 +48,9 @@ func (r Report) lines() []string {
 			}
 			lines = append(lines, printable(line))
 		}
+		for _, d := range l.Diffs {
+			lines = append(lines, printable(strings.TrimSuffix(d.Diff, "\n")))
+		}
 	}
 	return lines
 }

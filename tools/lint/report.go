@@ -29,8 +29,16 @@ type Result struct {
 	Findings []Finding `json:"findings"`
 	Failures []Failure `json:"failures,omitempty"`
 	Notes    []string  `json:"notes,omitempty"`
+	// Diffs are what mending would change, where Options.Preview asks for it.
+	Diffs []FileDiff `json:"diffs,omitempty"`
 
 	chosen []string
+}
+
+// FileDiff is what mending would change in a file: a unified diff.
+type FileDiff struct {
+	File string `json:"file"`
+	Diff string `json:"diff"`
 }
 
 // Count returns how many findings have a severity.

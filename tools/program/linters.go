@@ -36,7 +36,7 @@ var errNoRules = errors.New("the repository has no rules for it")
 
 func linterTable() []aLinter {
 	return []aLinter{
-		{"python", "check the layout of Python, by autopep8 where it is installed", true, (*linting).python},
+		{"python", "check the layout of Python as autopep8 does", true, (*linting).python},
 		{"copyright-banner", "check that sources say whose they are and under which license", true, (*linting).banner},
 		{"scripts", "check shell scripts: syntax, and ShellCheck where it is installed", true, (*linting).scripts},
 		{"go", "check Go with the pinned golangci-lint", true, (*linting).golang},

@@ -8,15 +8,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path"
 	"path/filepath"
 	"strings"
 
+	"github.com/istio-ecosystem/slipway/tools/fail"
 	"github.com/istio-ecosystem/slipway/tools/lint"
 	"github.com/istio-ecosystem/slipway/tools/lint/charts"
 	"github.com/istio-ecosystem/slipway/tools/lint/dockerfiles"
 	"github.com/istio-ecosystem/slipway/tools/lint/links"
 	"github.com/istio-ecosystem/slipway/tools/lint/markdown"
+	"github.com/istio-ecosystem/slipway/tools/lint/python"
 	"github.com/istio-ecosystem/slipway/tools/lint/shell"
 	"github.com/istio-ecosystem/slipway/tools/run"
 	"github.com/istio-ecosystem/slipway/tools/toolbin"
@@ -176,9 +179,24 @@ func (l *linting) validate(ctx context.Context, t lint.Task) (lint.Outcome, erro
 	return out, nil
 }
 
-// python is judged by autopep8, with the options of istio/common-files.
+// python judges as autopep8 does with the options of istio/common-files.
 func (l *linting) python(context.Context) ([]lint.Linter, error) {
-	return []lint.Linter{l.external("python", lint.Named("*.py", "!*_pb2.py"), nil, "autopep8", "--max-line-length", "160", "--exit-code", "-d")}, nil
+	return l.pythonWith(python.Options{MaxLineLength: 160}, "*.py", "!*_pb2.py")
+}
+
+// pythonFormat is for format-python, which rewrites more, and generated files
+// too.
+func (l *linting) pythonFormat(context.Context) ([]lint.Linter, error) {
+	return l.pythonWith(python.Options{MaxLineLength: 160, Aggressive: 2}, "*.py")
+}
+
+func (l *linting) pythonWith(o python.Options, names ...string) ([]lint.Linter, error) {
+	read, files, err := python.ReadConfig("", func(file string) ([]byte, error) { return os.ReadFile(filepath.Join(l.root, file)) })
+	if err != nil {
+		return nil, fail.With(fail.Usage, err)
+	}
+	o = o.Over(read)
+	return []lint.Linter{{Name: "python", Files: lint.Named(names...), Checker: python.New(o), Rules: fmt.Sprintf("1 %+v", o), Config: files}}, nil
 }
 
 // yaml is judged by yamllint; templates are no YAML yet.

@@ -7,17 +7,64 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os/exec"
+	"slices"
 
 	"github.com/istio-ecosystem/slipway/tools/fail"
+	"github.com/istio-ecosystem/slipway/tools/lint"
 	"github.com/istio-ecosystem/slipway/tools/lint/licenses"
+	"github.com/istio-ecosystem/slipway/tools/run"
 )
 
 // fixBanner mends banners and tells what it could not mend, but does not fail
 // for it, as the script of istio/common-files did.
 func (w *wants) fixBanner(string) error { return w.mend("copyright-banner") }
 
-// formatPython mends what lint-python can mend.
-func (w *wants) formatPython(string) error { return w.mend("python") }
+// formatPython mends the layout of Python, as autopep8 does with --aggressive
+// twice. What we only report, such as lines to break, autopep8 rewrites where
+// it is installed.
+func (w *wants) formatPython(string) error {
+	w.do("mend: python", w.p.formatPython)
+	return w.p.checkOutput()
+}
+
+func (p *program) formatPython(ctx context.Context) error {
+	l := &linting{p: p, call: &lintCall{fix: true, quiet: true}, root: p.ws.dir}
+	linters, err := l.pythonFormat(ctx)
+	if err != nil {
+		return err
+	}
+	report, err := l.run(ctx, linters)
+	if err != nil {
+		return err
+	}
+	left := report.Findings()
+	if err := l.tell(report); err != nil {
+		return err
+	}
+	var files []string
+	for _, f := range left {
+		if f.Severity == lint.Error && !slices.Contains(files, f.File) {
+			files = append(files, f.File)
+		}
+	}
+	if files == nil {
+		return nil
+	}
+	if _, err := exec.LookPath("autopep8"); err != nil {
+		p.console.Note("slipway: what is left in %d files can be rewritten by autopep8, which is not installed", len(files))
+		return nil
+	}
+	for i, f := range files {
+		files[i] = "./" + f // a name may begin with a hyphen
+	}
+	args := append([]string{"autopep8", "--max-line-length", "160", "--aggressive", "--aggressive", "-i"}, files...)
+	if err := p.runner.Run(ctx, run.Command{Args: args, Dir: p.ws.dir, Env: run.Environ(p.ws.settings.Full())}); err != nil {
+		return fmt.Errorf("rewriting Python by autopep8: %w", err)
+	}
+	p.console.Note("slipway: what was left in %d files was given to autopep8", len(files))
+	return nil
+}
 
 // mend runs linters only to mend.
 func (w *wants) mend(names ...string) error {

@@ -151,9 +151,7 @@ func (ws *workspace) ownLint() ([]string, error) {
 
 // lint runs the linters and prints what they found.
 func (p *program) lint(ctx context.Context, c *lintCall) error {
-	s := p.ws.settings
 	l := &linting{p: p, call: c, root: p.ws.dir}
-	fix := c.fix || on(s.Get("LINT_FIX"))
 	linters, notes, err := l.linters(ctx)
 	if err != nil {
 		return err
@@ -161,42 +159,59 @@ func (p *program) lint(ctx context.Context, c *lintCall) error {
 	for _, n := range notes {
 		p.console.Verbose("%s", n)
 	}
-	selection := lint.Selection{Ignore: s.Get("FINDFILES_IGNORE"), Runner: p.runner}
-	switch v := s.Get("LINT_FILES"); v {
-	case "", "all":
-	case "git":
-		selection.Git = true
-	default:
-		return fail.With(fail.Usage, fmt.Errorf("LINT_FILES is %q (%s): use all, or git for the files that git does not ignore", v, s.Lookup("LINT_FILES").Origin))
-	}
-	files, err := selection.Walk(ctx, l.root)
-	var unread []lint.Failure
+	report, err := l.run(ctx, linters)
 	if err != nil {
-		if files == nil {
-			return fail.With(fail.Usage, err)
-		}
-		unread = append(unread, lint.Failure{Err: err.Error()})
-	}
-	if files, err = l.more(ctx, files); err != nil {
 		return err
 	}
-	o := lint.Options{Root: l.root, Jobs: p.flags.Jobs, Fix: fix, Note: p.console.Note, Cache: l.cacheFile()}
+	return l.tell(report)
+}
+
+// run gives the linters the files of the tree.
+func (l *linting) run(ctx context.Context, linters []lint.Linter) (lint.Report, error) {
+	p, s := l.p, l.p.ws.settings
+	o := lint.Options{Root: l.root, Jobs: p.flags.Jobs, Note: p.console.Note, Cache: l.cacheFile()}
+	o.Preview = !l.call.fix && s.Get("LINT_FIX") == "diff"
+	o.Fix = l.call.fix || !o.Preview && on(s.Get("LINT_FIX"))
+	files, unread, err := l.files(ctx)
+	if err != nil {
+		return lint.Report{}, err
+	}
 	if ref := s.Get("LINT_SINCE"); ref != "" {
 		if o.Since, err = lint.Since(ctx, p.runner, l.root, ref); err != nil {
-			return err
+			return lint.Report{}, err
 		}
 	}
 	if p.console.Terminal() {
 		o.Progress = func(done, total int) { p.console.Status("lint: %d of %d files", done, total) }
 	}
 	report, err := lint.Run(ctx, files, linters, o)
-	if err != nil {
-		return err
-	}
 	if unread != nil {
 		report.Results = append(report.Results, lint.Result{Linter: "files", Failures: unread})
 	}
-	return l.tell(report)
+	return report, err
+}
+
+// files are those that linters look at. Folders that cannot be read are
+// failures beside them.
+func (l *linting) files(ctx context.Context) (files []string, unread []lint.Failure, err error) {
+	s := l.p.ws.settings
+	selection := lint.Selection{Ignore: s.Get("FINDFILES_IGNORE"), Runner: l.p.runner}
+	switch v := s.Get("LINT_FILES"); v {
+	case "", "all":
+	case "git":
+		selection.Git = true
+	default:
+		return nil, nil, fail.With(fail.Usage, fmt.Errorf("LINT_FILES is %q (%s): use all, or git for the files that git does not ignore", v, s.Lookup("LINT_FILES").Origin))
+	}
+	files, err = selection.Walk(ctx, l.root)
+	if err != nil {
+		if files == nil {
+			return nil, nil, fail.With(fail.Usage, err)
+		}
+		unread = append(unread, lint.Failure{Err: err.Error()})
+	}
+	files, err = l.more(ctx, files)
+	return files, unread, err
 }
 
 // linting is one call of lint.
@@ -279,8 +294,10 @@ func (l *linting) tell(report lint.Report) error {
 	for _, line := range report.Summary() {
 		p.console.Note("%s", line)
 	}
-	if l.call.quiet {
-		return nil
+	if l.call.quiet { // what could not be read was not mended, either
+		for i := range report.Results {
+			report.Results[i].Findings = nil
+		}
 	}
 	return report.Err(on(s.Get("CI")) || on(s.Get("LINT_REQUIRE")))
 }

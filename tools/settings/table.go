@@ -150,7 +150,7 @@ func lints() []Known {
 		{Name: "FINDFILES_IGNORE", Unset: true, Summary: "tests of find that name more files and folders no linter looks at", Example: "-path ./third_party -o -name testdata"},
 		{Name: "LINT_FILES", Default: "all", Summary: "files that are looked at: all, or git for those that git does not ignore"},
 		{Name: "LINT_SINCE", Unset: true, Summary: "branch, tag or commit: only what changed since the merge base with it is looked at", Example: "origin/master"},
-		{Name: "LINT_FIX", Unset: true, Summary: "1: what linters can mend is mended first", Example: "1"},
+		{Name: "LINT_FIX", Unset: true, Summary: "1: what linters can mend is mended first; diff: it is only shown", Example: "diff"},
 		{Name: "LINT_OUTPUT_FILE", Unset: true, Summary: "file for the report in the form of OUTPUT, or that of its ending (.sarif, .json, .xml); the screen gets text", Example: "out/lint.sarif"},
 		{Name: "LINT_REQUIRE", Unset: true, Summary: "1: a linter whose tool is missing is a failure, as in CI", Example: "1"},
 		{Name: "LINT_CACHE", Default: "yes", Summary: "no: nothing is remembered from one run to the next"},
