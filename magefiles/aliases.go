@@ -28,6 +28,7 @@ var Aliases = map[string]any{
 	"bake":                  Bake.Build,
 	"bake.push":             Bake.Push,
 	"bench.imageset":        Bench.Imageset,
+	"bench.lint":            Bench.Lint,
 	"lint":                  Lint.All,
 	"lint-go":               Lint.Go,
 	"lint-fix":              Lint.Fix,

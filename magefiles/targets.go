@@ -177,6 +177,9 @@ func (Bench) Build(ctx context.Context) { goals(ctx, "bench.build") }
 // Images measures images beside hashing and compressing alone.
 func (Bench) Images(ctx context.Context) { goals(ctx, "bench.images") }
 
+// Lint measures the linters beside the programs that they stand in for.
+func (Bench) Lint(ctx context.Context) { goals(ctx, "bench.lint") }
+
 // Imageset measures four images for two platforms beside other builders.
 func (Bench) Imageset(ctx context.Context) { goals(ctx, "bench.imageset") }
 

@@ -151,6 +151,7 @@ func benchGoals() []aGoal {
 		{Name: "bench.start", Group: groupBench, Summary: "how long the program takes to start", Want: (*wants).benchStart},
 		{Name: "bench.build", Group: groupBench, Summary: "builds beside plain go build", Want: (*wants).benchBuild},
 		{Name: "bench.imageset", Group: groupBench, Summary: "four images, two platforms, two hubs, beside buildctl, dockerd and the uncached way", Want: (*wants).benchImageSet},
+		{Name: "bench.lint", Group: groupBench, Summary: "linters beside the programs that they stand in for", Want: (*wants).benchLint},
 		{Name: "bench.images", Group: groupBench, Summary: "images beside hashing and compressing alone, and beside the uncached way", Want: (*wants).benchImages},
 	}
 }

@@ -209,8 +209,8 @@ func (o Options) judge(root string, modules []Module) []lint.Finding {
 				}
 			}
 		}
-		if several := m.atTop(); len(several) > 1 {
-			add(lint.Warning, "several", "it has several licenses: %s; name the one that holds in license_files of %s", strings.Join(several, ", "), o.ConfigFile)
+		if several := m.atTop(); len(several) > 1 && o.Config.Files[m.Path] == nil {
+			add(lint.Warning, "several", "it has several licenses: %s; name those that hold in license_files of %s", strings.Join(several, ", "), o.ConfigFile)
 		}
 	}
 	return found
