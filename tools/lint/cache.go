@@ -9,12 +9,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 )
 
 // cache remembers what each linter found in a file, by the file's content and
@@ -33,10 +35,11 @@ type cache struct {
 }
 
 // cacheForm is raised when entries get another meaning.
-const cacheForm = 1
+const cacheForm = 2
 
 type cacheData struct {
 	Form  int               `json:"form"`
+	By    string            `json:"by"` // the program that judged: another may judge otherwise
 	Files map[string]*entry `json:"files"`
 	Sums  map[string]known  `json:"sums"`
 	Whole map[string]memo   `json:"whole"`
@@ -80,8 +83,13 @@ const racy = 2 * time.Second
 // saves time.
 func openCache(o Options) *cache {
 	c := &cache{path: o.Cache, root: o.Root, now: time.Now(), used: map[string]bool{}}
-	if text, err := os.ReadFile(o.Cache); err == nil && json.Unmarshal(text, &c.data) == nil && c.data.Form == cacheForm {
-		for _, e := range c.data.Files {
+	by := programID()
+	if text, err := os.ReadFile(o.Cache); err == nil && json.Unmarshal(text, &c.data) == nil && c.data.Form == cacheForm && c.data.By == by {
+		for file, e := range c.data.Files {
+			if e == nil {
+				delete(c.data.Files, file)
+				continue
+			}
 			for key, r := range e.Results {
 				e.Results[key] = r.withTexts()
 			}
@@ -93,6 +101,7 @@ func openCache(o Options) *cache {
 	} else {
 		c.data = cacheData{}
 	}
+	c.data.Form, c.data.By = cacheForm, by
 	if c.data.Files == nil {
 		c.data.Files = map[string]*entry{}
 	}
@@ -103,6 +112,27 @@ func openCache(o Options) *cache {
 		c.data.Whole = map[string]memo{}
 	}
 	return c
+}
+
+// programID stands for the code of this program. The linker puts an id of all
+// that was compiled near the start of it, so the rest need not be read. A
+// program that cannot be read has none: then the form alone counts.
+func programID() string {
+	const head = 32 << 10
+	path, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, head))
+	if err != nil {
+		return ""
+	}
+	return sumOf(text)
 }
 
 // withTexts gives findings the lines that were stored beside them.
@@ -196,15 +226,19 @@ func (e *entry) keep(key string, s stored) {
 	if e.Results == nil {
 		e.Results = map[string]stored{}
 	}
-	name, _, _ := strings.Cut(key, " ")
 	for other := range e.Results {
-		if strings.HasPrefix(other, name+" ") {
+		if linterOf(other) == linterOf(key) {
 			delete(e.Results, other)
 		}
 	}
 	e.Results[key] = s
 	e.cache.mark()
 }
+
+// resultKey is that of what a linter found in a file under its rules.
+func resultKey(l Linter) string { return l.Name + " " + sumOf([]byte(l.Rules)) }
+
+func linterOf(key string) string { return key[:max(0, strings.LastIndexByte(key, ' '))] }
 
 func (c *cache) mark() {
 	c.mu.Lock()
@@ -288,7 +322,6 @@ func (c *cache) save(files []string, ran []string) error {
 		return nil
 	}
 	c.tidy(files, ran)
-	c.data.Form = cacheForm
 	for _, e := range c.data.Files {
 		for key, r := range e.Results {
 			e.Results[key] = r.splitTexts()
@@ -319,24 +352,27 @@ func (c *cache) save(files []string, ran []string) error {
 	return nil
 }
 
+// tidy drops what nobody will ask for again, and what JSON cannot hold: names
+// that are not UTF-8 would come back as others.
 func (c *cache) tidy(files []string, ran []string) {
 	there := make(map[string]bool, len(files))
 	for _, f := range files {
 		there[f] = true
 	}
 	for file, e := range c.data.Files {
-		if !there[file] || e.Sum == "" {
+		if !there[file] || e.Sum == "" || !utf8.ValidString(file) {
 			delete(c.data.Files, file)
 		}
 	}
 	for file := range c.data.Sums {
-		if !there[file] && !c.used[file] {
+		if !there[file] && !c.used[file] || !utf8.ValidString(file) {
 			delete(c.data.Sums, file)
 		}
 	}
-	for key := range c.data.Whole {
+	for key, m := range c.data.Whole {
 		name, _, _ := strings.Cut(key, "\x00")
-		if !c.used[key] && slices.Contains(ran, name) {
+		odd := func(f Finding) bool { return !utf8.ValidString(f.File) }
+		if !c.used[key] && slices.Contains(ran, name) || !utf8.ValidString(key) || slices.ContainsFunc(m.Outcome.Findings, odd) {
 			delete(c.data.Whole, key)
 		}
 	}

@@ -4,6 +4,7 @@
 package lint
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -70,10 +71,14 @@ func (m Memory) Remember(key string, inputs []string, do func() (Outcome, error)
 		return out, nil
 	}
 	out, err := do()
-	if err == nil {
+	if err != nil {
+		return out, err
+	}
+	// What changed meanwhile may have been looked at before or after.
+	if now, err := m.cache.state(inputs); err == nil && now == state {
 		m.Keep(key, state, out)
 	}
-	return out, err
+	return out, nil
 }
 
 // Recall returns what was kept under the key for that state of its inputs.
@@ -168,6 +173,7 @@ func Run(ctx context.Context, files []string, linters []Linter, o Options) (Repo
 
 type engine struct {
 	o       Options
+	keys    []string // of results in the cache, for each linter
 	cache   *cache
 	mu      sync.Mutex
 	results []Result
@@ -185,6 +191,7 @@ func (e *engine) share(files []string, linters []Linter) (jobs []job, whole []in
 	for i, l := range linters {
 		r := &e.results[i]
 		r.Linter = l.Name
+		e.keys = append(e.keys, resultKey(l))
 		all := e.o.Since == nil || e.o.Since.Any(l.Config)
 		for _, f := range files {
 			if l.Files != nil && l.Files(f) {
@@ -235,11 +242,13 @@ func (e *engine) files(ctx context.Context, linters []Linter, jobs []job) error 
 func (e *engine) file(linters []Linter, j job) {
 	path := filepath.Join(e.o.Root, filepath.FromSlash(j.file))
 	entry := e.cache.look(j.file, path)
-	var text []byte
-	for _, i := range j.linters {
-		l := linters[i]
-		key := rulesKey(l)
-		if known, ok := entry.result(key); ok && !e.mends(l, known) {
+	text, on := []byte(nil), j.linters
+	if e.o.Fix {
+		text, on = e.mend(linters, j, path, entry)
+	}
+	for _, i := range on {
+		l, key := linters[i], e.keys[i]
+		if known, ok := entry.result(key); ok {
 			e.add(i, known, true, 0)
 			continue
 		}
@@ -250,97 +259,83 @@ func (e *engine) file(linters []Linter, j job) {
 				e.fail(i, j.file, fmt.Errorf("reading: %w", err))
 				continue
 			}
-			if known, ok := entry.result(key); ok && !e.mends(l, known) { // touched, not changed
+			if known, ok := entry.result(key); ok { // touched, not changed
 				e.add(i, known, true, time.Since(start))
 				continue
 			}
 		}
-		if l.Skip != nil && l.Skip(text) {
-			skipped := stored{Skipped: true}
-			entry.keep(key, skipped)
-			e.add(i, skipped, false, time.Since(start))
-			continue
-		}
-		if e.o.Fix {
-			mended, err := e.mend(l, j.file, path, text)
-			if err != nil {
-				e.fail(i, j.file, err)
-				continue
-			}
-			if mended != nil {
-				text = mended
-				e.cache.changed(entry, path, text)
-				e.mended(i)
-			}
-		}
-		if e.o.Preview {
-			if err := e.preview(i, l, j.file, text); err != nil {
+		now := stored{Skipped: l.Skip != nil && l.Skip(text)}
+		if !now.Skipped {
+			var err error
+			if now.Findings, err = l.Checker.Check(j.file, text); err != nil {
 				e.fail(i, j.file, err)
 				continue
 			}
 		}
-		found, err := l.Checker.Check(j.file, text)
-		if err != nil {
-			e.fail(i, j.file, err)
-			continue
-		}
-		now := stored{Findings: found}
 		entry.keep(key, now)
 		e.add(i, now, false, time.Since(start))
 	}
 }
 
-// mends tells that there is something to mend, so that a remembered result is
-// not enough.
-func (e *engine) mends(l Linter, known stored) bool {
-	_, can := l.Checker.(Fixer)
-	return (e.o.Fix || e.o.Preview) && can && slices.ContainsFunc(known.Findings, func(f Finding) bool { return f.Fixable })
+// mend lets all linters mend the file before any of them judges it, since what
+// one mends moves the lines of the others. It returns the text, nil when it was
+// not read, and the linters that did not fail.
+func (e *engine) mend(linters []Linter, j job, path string, entry *entry) (text []byte, on []int) {
+	for _, i := range j.linters {
+		l := linters[i]
+		fixer, ok := l.Checker.(Fixer)
+		if !ok || e.clean(entry, i) {
+			on = append(on, i)
+			continue
+		}
+		if text == nil {
+			var err error
+			if text, err = e.cache.read(entry, path); err != nil {
+				e.fail(i, j.file, fmt.Errorf("reading: %w", err))
+				continue
+			}
+		}
+		if e.clean(entry, i) || l.Skip != nil && l.Skip(text) {
+			on = append(on, i)
+			continue
+		}
+		mended, err := fixer.Fix(j.file, text)
+		if err != nil {
+			e.fail(i, j.file, fmt.Errorf("mending: %w", err))
+			continue
+		}
+		if !bytes.Equal(mended, text) {
+			if err := replaceFile(path, entry.stat, mended); err != nil {
+				e.fail(i, j.file, fmt.Errorf("writing what was mended: %w", err))
+				continue
+			}
+			text = mended
+			e.cache.changed(entry, path, text)
+			e.mended(i)
+		}
+		on = append(on, i)
+	}
+	return text, on
 }
 
-// mend writes what the linter mends, and returns it; nil when nothing changed.
-func (e *engine) mend(l Linter, file, path string, text []byte) ([]byte, error) {
-	fixer, ok := l.Checker.(Fixer)
-	if !ok {
-		return nil, nil
-	}
-	mended, err := fixer.Fix(file, text)
-	if err != nil {
-		return nil, fmt.Errorf("mending: %w", err)
-	}
-	if string(mended) == string(text) {
-		return nil, nil
-	}
-	if err := replaceFile(path, mended); err != nil {
-		return nil, fmt.Errorf("writing what was mended: %w", err)
-	}
-	return mended, nil
+// clean tells that a linter is known to have nothing to mend in the file.
+func (e *engine) clean(entry *entry, i int) bool {
+	known, ok := entry.result(e.keys[i])
+	return ok && !slices.ContainsFunc(known.Findings, func(f Finding) bool { return f.Fixable })
 }
 
-// preview keeps the difference that mending would make.
-func (e *engine) preview(i int, l Linter, file string, text []byte) error {
-	fixer, ok := l.Checker.(Fixer)
-	if !ok {
-		return nil
-	}
-	mended, err := fixer.Fix(file, text)
-	if err != nil {
-		return fmt.Errorf("mending: %w", err)
-	}
-	diff, err := Diff(file, string(text), string(mended))
-	if err != nil || diff == "" {
+// replaceFile puts a whole new file in the place of one, with its mode. It
+// refuses when what is there is not what was read: a link, or a file that
+// somebody else has changed since.
+func replaceFile(path string, read stamp, text []byte) error {
+	info, err := os.Lstat(path)
+	switch {
+	case err != nil:
 		return err
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.results[i].Diffs = append(e.results[i].Diffs, FileDiff{file, diff})
-	return nil
-}
-
-// replaceFile puts a whole new file in the place of one, with its mode.
-func replaceFile(path string, text []byte) error {
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s is not a regular file (%s)", path, info.Mode().Type())
+	case stampOf(info) != read:
+		return fmt.Errorf("%s changed while it was looked at; run again", path)
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), ".lint-")
 	if err != nil {
@@ -425,5 +420,3 @@ func (e *engine) finish(l Linter, r *Result) {
 	slices.SortFunc(r.Diffs, func(a, b FileDiff) int { return strings.Compare(a.File, b.File) })
 	slices.SortFunc(r.Failures, func(a, b Failure) int { return strings.Compare(a.File, b.File) })
 }
-
-func rulesKey(l Linter) string { return l.Name + " " + l.Rules }

@@ -28,6 +28,8 @@ type Selection struct {
 	// Ignore is FINDFILES_IGNORE: tests of find(1) that name more to leave
 	// out, such as `-path ./third_party -o -name testdata`.
 	Ignore string
+	// Origin is where Ignore is set, for errors; empty: not known.
+	Origin string
 	// Git leaves files out that git ignores. As find knows nothing of git, it
 	// is off by default.
 	Git bool
@@ -40,11 +42,20 @@ type Selection struct {
 // Folders that cannot be read are in the error, which names all of them; the
 // files beside them are returned.
 func (s Selection) Walk(ctx context.Context, root string) ([]string, error) {
-	ignored, err := parseFind(s.Ignore)
+	ignored, err := parseFind(s.Ignore, s.Origin)
 	if err != nil {
 		return nil, err
 	}
 	w := walker{root: root, ignored: ignored}
+	if ignored != nil { // find tests where it starts, too: -type d leaves nothing
+		info, err := os.Stat(root)
+		if err != nil {
+			return nil, fmt.Errorf("looking for files: %w", err)
+		}
+		if ignored(".", fs.FileInfoToDirEntry(info)) {
+			return nil, nil
+		}
+	}
 	if s.Git {
 		if w.known, err = tracked(ctx, s.Runner, root); err != nil {
 			return nil, err

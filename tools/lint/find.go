@@ -4,9 +4,11 @@
 package lint
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/shell"
@@ -17,13 +19,16 @@ import (
 type findExpr func(path string, e fs.DirEntry) bool
 
 // parseFind reads the tests that people put into FINDFILES_IGNORE: -path,
-// -wholename, -name, -ipath, -iname, -type d or f, -o, -a, !, and parentheses.
-// The words are split as a shell splits them, since a shell did so until now.
-// Empty text is nil.
-func parseFind(text string) (findExpr, error) {
+// -wholename, -name, -ipath, -iname, -type d, f or l, -o, -a, !, and
+// parentheses. The words are split as a shell splits them, since a shell did so
+// until now. Empty text is nil. origin is where the text is from.
+func parseFind(text, origin string) (findExpr, error) {
+	if origin != "" {
+		origin = " (" + origin + ")"
+	}
 	words, err := shell.Fields(text, func(string) string { return "" })
 	if err != nil {
-		return nil, fmt.Errorf("FINDFILES_IGNORE is %q: %w", text, err)
+		return nil, fmt.Errorf("FINDFILES_IGNORE is %q%s: %w", text, origin, err)
 	}
 	if len(words) == 0 {
 		return nil, nil
@@ -34,7 +39,7 @@ func parseFind(text string) (findExpr, error) {
 		err = fmt.Errorf("%q is out of place", p.words[0])
 	}
 	if err != nil {
-		return nil, fmt.Errorf("FINDFILES_IGNORE is %q: %w; it takes tests of find, such as -path ./third_party -o -name testdata", text, err)
+		return nil, fmt.Errorf("FINDFILES_IGNORE is %q%s: %w; it takes tests of find, such as -path ./third_party -o -name testdata", text, origin, err)
 	}
 	return e, nil
 }
@@ -83,25 +88,25 @@ func (p *findParser) not() (findExpr, error) {
 	case p.next("("):
 		e, err := p.or()
 		if err == nil && !p.next(")") {
-			err = fmt.Errorf("a ( is not closed")
+			err = errors.New("a ( is not closed")
 		}
 		return e, err
-	case len(p.words) < 2:
-		return nil, fmt.Errorf("a test is missing at the end")
+	case len(p.words) == 0:
+		return nil, errors.New("a test is missing at the end")
 	}
-	test, arg := p.words[0], p.words[1]
+	test := p.words[0]
+	if !slices.Contains(findTests(), test) {
+		return nil, fmt.Errorf("%q is not known here", test)
+	}
+	if len(p.words) < 2 {
+		return nil, fmt.Errorf("nothing follows %s", test)
+	}
+	arg := p.words[1]
 	p.words = p.words[2:]
+	fold := strings.HasPrefix(test, "-i")
 	switch test {
-	case "-path", "-wholename":
-		return func(path string, _ fs.DirEntry) bool { return fnmatch(arg, path) }, nil
-	case "-ipath", "-iwholename":
-		return func(path string, _ fs.DirEntry) bool { return fnmatch(strings.ToLower(arg), strings.ToLower(path)) }, nil
-	case "-name":
-		return func(name string, _ fs.DirEntry) bool { return fnmatch(arg, path.Base(name)) }, nil
-	case "-iname":
-		return func(name string, _ fs.DirEntry) bool {
-			return fnmatch(strings.ToLower(arg), strings.ToLower(path.Base(name)))
-		}, nil
+	case "-name", "-iname":
+		return func(name string, _ fs.DirEntry) bool { return fnmatch(arg, path.Base(name), fold) }, nil
 	case "-type":
 		if arg != "d" && arg != "f" && arg != "l" {
 			return nil, fmt.Errorf("-type %s is not known here", arg)
@@ -110,14 +115,10 @@ func (p *findParser) not() (findExpr, error) {
 			return arg == "d" && e.IsDir() || arg == "f" && e.Type().IsRegular() || arg == "l" && e.Type()&fs.ModeSymlink != 0
 		}, nil
 	}
-	return nil, fmt.Errorf("%s is not known here", test)
+	return func(path string, _ fs.DirEntry) bool { return fnmatch(arg, path, fold) }, nil
 }
 
-// fnmatch matches as find does: * and ? match a slash too.
-func fnmatch(pattern, name string) bool {
-	// path.Match never lets a star match a slash, so both get another byte for
-	// it, one that no path has.
-	other := strings.NewReplacer("/", "\x01", "[!", "[^")
-	ok, err := path.Match(other.Replace(pattern), strings.ReplaceAll(name, "/", "\x01"))
-	return ok && err == nil
+// findTests are the tests that are known, each with one word behind it.
+func findTests() []string {
+	return []string{"-path", "-wholename", "-name", "-ipath", "-iwholename", "-iname", "-type"}
 }

@@ -76,7 +76,8 @@ func (r Result) junit() junitSuite {
 		s.Tests++
 	}
 	for _, group := range byFile(r.Findings) {
-		c := junitCase{Name: group[0].File, File: group[0].File}
+		name := printable(group[0].File)
+		c := junitCase{Name: name, File: name}
 		var failing, told []string
 		for _, f := range group {
 			if f.Severity == Error {
@@ -93,7 +94,11 @@ func (r Result) junit() junitSuite {
 		add(c)
 	}
 	for _, f := range r.Failures {
-		add(junitCase{Name: f.File, File: f.File, Error: &junitProblem{Message: printable(f.Err), Type: "failure"}})
+		name := printable(f.File)
+		if name == "" {
+			name = class // a tool, not a file
+		}
+		add(junitCase{Name: name, File: printable(f.File), Error: &junitProblem{Message: printable(f.Err), Type: "failure"}})
 		s.Errors++
 	}
 	switch {

@@ -119,5 +119,5 @@ func annotation(level, message, title, file string, line, column, endLine int) s
 		}
 	}
 	add("title", title)
-	return "::" + level + " " + strings.Join(properties, ",") + "::" + data.Replace(message)
+	return printable("::" + level + " " + strings.Join(properties, ",") + "::" + data.Replace(message))
 }

@@ -119,7 +119,11 @@ func (r Result) sarif() sarifRun {
 		if f.Line > 0 {
 			region = &sarifRegion{StartLine: f.Line, StartColumn: f.Column, EndLine: max(f.EndLine, f.Line)}
 		}
-		run.Results = append(run.Results, sarifResult{RuleID: id, RuleIndex: index[id], Level: sarifLevel(f.Severity), Message: sarifMessage{f.Message}, Locations: []sarifLocation{place(f.File, region)}})
+		result := sarifResult{RuleID: id, RuleIndex: index[id], Level: sarifLevel(f.Severity), Message: sarifMessage{f.Message}, Locations: []sarifLocation{}}
+		if f.File != "" {
+			result.Locations = append(result.Locations, place(f.File, region))
+		}
+		run.Results = append(run.Results, result)
 	}
 	return run
 }
@@ -132,5 +136,7 @@ func sarifLevel(s Severity) string {
 }
 
 func place(file string, region *sarifRegion) sarifLocation {
-	return sarifLocation{sarifPhysical{sarifArtifact{(&url.URL{Path: file}).EscapedPath(), "%SRCROOT%"}, region}}
+	// String, unlike EscapedPath, puts ./ before a name that would else begin
+	// with a scheme, as a:b does.
+	return sarifLocation{sarifPhysical{sarifArtifact{(&url.URL{Path: file}).String(), "%SRCROOT%"}, region}}
 }

@@ -5,6 +5,7 @@ package lint
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -32,10 +33,20 @@ func Since(ctx context.Context, r run.Runner, root, ref string) (*Changes, error
 	if strings.HasPrefix(ref, "-") {
 		return nil, fail.With(fail.Usage, fmt.Errorf("LINT_SINCE is %q: it names a branch, tag or commit", ref))
 	}
-	if _, err := git("rev-parse", "--verify", "--quiet", ref+"^{commit}"); err != nil {
+	var failed *run.Error
+	switch _, err := git("rev-parse", "--verify", "--quiet", ref+"^{commit}"); {
+	case err == nil:
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case !errors.As(err, &failed) || failed.Status != 1: // git says 1 for an unknown name
+		return nil, fail.With(fail.Usage, fmt.Errorf("LINT_SINCE is %q: asking git for that commit: %w", ref, err))
+	default:
 		return nil, fail.With(fail.Usage, fmt.Errorf("LINT_SINCE is %q: git knows no such commit; fetch it first (git fetch origin %s), or name another: %w", ref, strings.TrimPrefix(ref, "origin/"), err))
 	}
 	base, err := git("merge-base", ref, "HEAD")
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	if err != nil {
 		hint := "the two have no commit in common"
 		if shallow, _ := git("rev-parse", "--is-shallow-repository"); strings.TrimSpace(shallow) == "true" {

@@ -42,7 +42,7 @@ func linterTable() []aLinter {
 		{"go", "check Go with the pinned golangci-lint", true, (*linting).golang},
 		{"dockerfiles", "check Dockerfiles with the rules of hadolint", true, (*linting).dockerfiles},
 		{"markdown", "check Markdown with the rules of mdl", true, (*linting).markdown},
-		{"yaml", "check YAML, by yamllint where it is installed", true, (*linting).yaml},
+		{"yaml", "check YAML with the rules of yamllint", true, (*linting).yaml},
 		{"licenses", "check the licenses of Go modules", true, (*linting).licenses},
 		{"helm-global", "check the charts below manifests as helm lint does", true, (*linting).helmGlobal},
 		{"helm", "check all charts as helm lint --strict does", false, (*linting).helm},

@@ -4,7 +4,6 @@
 package program
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +20,7 @@ import (
 	"github.com/istio-ecosystem/slipway/tools/lint/markdown"
 	"github.com/istio-ecosystem/slipway/tools/lint/python"
 	"github.com/istio-ecosystem/slipway/tools/lint/shell"
+	"github.com/istio-ecosystem/slipway/tools/lint/yaml"
 	"github.com/istio-ecosystem/slipway/tools/run"
 	"github.com/istio-ecosystem/slipway/tools/toolbin"
 )
@@ -28,7 +28,13 @@ import (
 // markdown reads the style that the repository names: in a .mdlrc at its root,
 // else where istio/common-files has it.
 func (l *linting) markdown(context.Context) ([]lint.Linter, error) {
-	o := markdown.Options{FrontMatter: true, Inline: on(l.p.ws.settings.Get("MARKDOWN_LINT_COMMENTS"))}
+	s := l.p.ws.settings
+	o := markdown.Options{FrontMatter: true, Inline: on(s.Get("MARKDOWN_LINT_COMMENTS"))}
+	dialect := s.Lookup("MARKDOWN_LINT_DIALECT")
+	var err error
+	if o.Dialect, err = markdown.ParseDialect(dialect.Value); err != nil {
+		return nil, fail.With(fail.Usage, fmt.Errorf("MARKDOWN_LINT_DIALECT is %q (%s): %w", dialect.Value, dialect.Origin, err))
+	}
 	rc, text, err := l.config(".mdlrc")
 	if err != nil {
 		return nil, err
@@ -69,12 +75,13 @@ func (l *linting) markdown(context.Context) ([]lint.Linter, error) {
 	checker := markdown.New(o)
 	files := lint.Named("*.md")
 	return []lint.Linter{{Name: "markdown", Files: func(f string) bool { return files(f) && !strings.HasPrefix(f, "manifests/addons/dashboards/") },
-		Checker: checker, Rules: checker.Rules(), Config: []string{".mdlrc", name}}}, nil
+		Checker: checker, Rules: checker.Rules(), Config: append(configs, ".mdlrc")}}, nil
 }
 
 // dockerfiles judges by hadolint's rules. Dockerfile* is the name.
 func (l *linting) dockerfiles(context.Context) ([]lint.Linter, error) {
-	name, text, err := l.config("common/config/.hadolint.yml", ".hadolint.yaml", ".hadolint.yml")
+	configs := []string{"common/config/.hadolint.yml", ".hadolint.yaml", ".hadolint.yml"}
+	name, text, err := l.config(configs...)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +91,7 @@ func (l *linting) dockerfiles(context.Context) ([]lint.Linter, error) {
 			return nil, err
 		}
 	}
-	return []lint.Linter{{Name: "dockerfiles", Files: lint.Named("Dockerfile*"), Checker: dockerfiles.New(c), Rules: "1 " + string(text), Config: []string{name}}}, nil
+	return []lint.Linter{{Name: "dockerfiles", Files: lint.Named("Dockerfile*"), Checker: dockerfiles.New(c), Rules: "1 " + string(text), Config: configs}}, nil
 }
 
 // scripts are judged twice: by a parser of our own, and by ShellCheck.
@@ -94,7 +101,7 @@ func (l *linting) scripts(context.Context) ([]lint.Linter, error) {
 		return nil, err
 	}
 	o := shell.Options{EditorConfig: editor, Program: l.p.ws.settings.Get("SHELLCHECK"), Runner: l.p.runner, Jobs: l.p.flags.Jobs}
-	syntax := lint.Linter{Name: "scripts-syntax", Files: lint.Named("*.sh"), Checker: shell.New(o), Rules: o.Rules()}
+	syntax := lint.Linter{Name: "scripts-syntax", Files: lint.Named("*.sh"), Checker: shell.New(o), Rules: o.Rules(), Config: []string{".editorconfig"}}
 	return []lint.Linter{syntax, shell.External(o)}, nil
 }
 
@@ -191,28 +198,36 @@ func (l *linting) pythonFormat(context.Context) ([]lint.Linter, error) {
 }
 
 func (l *linting) pythonWith(o python.Options, names ...string) ([]lint.Linter, error) {
-	read, files, err := python.ReadConfig("", func(file string) ([]byte, error) { return os.ReadFile(filepath.Join(l.root, file)) })
+	read, _, err := python.ReadConfig("", func(file string) ([]byte, error) { return os.ReadFile(filepath.Join(l.root, file)) })
 	if err != nil {
 		return nil, fail.With(fail.Usage, err)
 	}
 	o = o.Over(read)
-	return []lint.Linter{{Name: "python", Files: lint.Named(names...), Checker: python.New(o), Rules: fmt.Sprintf("1 %+v", o), Config: files}}, nil
+	return []lint.Linter{{Name: "python", Files: lint.Named(names...), Checker: python.New(o), Rules: fmt.Sprintf("1 %+v", o), Config: python.ConfigFiles()}}, nil
 }
 
-// yaml is judged by yamllint; templates are no YAML yet.
+// yaml judges as yamllint does; templates are no YAML yet.
 func (l *linting) yaml(context.Context) ([]lint.Linter, error) {
-	name, _, err := l.config("common/config/.yamllint.yml", ".yamllint", ".yamllint.yaml", ".yamllint.yml")
-	if err != nil {
-		return nil, err
-	}
-	args := []string{"yamllint", "-f", "parsable"}
+	configs := []string{"common/config/.yamllint.yml", ".yamllint", ".yamllint.yaml", ".yamllint.yml"}
+	name, text, err := l.config(configs...)
 	switch {
-	case name != "":
-		args = append(args, "-c", name)
-	case l.call.all:
+	case err != nil:
+		return nil, err
+	case name == "" && l.call.all:
 		return nil, fmt.Errorf("%w: there is no common/config/.yamllint.yml", errNoRules)
+	case name == "": // what yamllint does without a configuration
+		name, text = "yamllint", []byte("extends: default\n")
 	}
-	return []lint.Linter{l.external("yaml", lint.Named("*.yml", "*.yaml"), isTemplate, args...)}, nil
+	rules := name + " " + string(text)
+	c, err := yaml.ReadConfig(name, text, func(file string) ([]byte, error) {
+		more, err := os.ReadFile(filepath.Join(l.root, file))
+		configs, rules = append(configs, file), rules+" "+string(more)
+		return more, err
+	})
+	if err != nil {
+		return nil, fail.With(fail.Usage, err)
+	}
+	named := lint.Named("*.yml", "*.yaml")
+	return []lint.Linter{{Name: "yaml", Files: func(f string) bool { return named(f) && c.Includes(f) }, Skip: yaml.Template,
+		Checker: yaml.New(c), Rules: rules, Config: configs}}, nil
 }
-
-func isTemplate(text []byte) bool { return bytes.Contains(text, []byte("{{")) }

@@ -195,7 +195,7 @@ func (l *linting) run(ctx context.Context, linters []lint.Linter) (lint.Report, 
 // failures beside them.
 func (l *linting) files(ctx context.Context) (files []string, unread []lint.Failure, err error) {
 	s := l.p.ws.settings
-	selection := lint.Selection{Ignore: s.Get("FINDFILES_IGNORE"), Runner: l.p.runner}
+	selection := lint.Selection{Ignore: s.Get("FINDFILES_IGNORE"), Origin: s.Lookup("FINDFILES_IGNORE").Origin, Runner: l.p.runner}
 	switch v := s.Get("LINT_FILES"); v {
 	case "", "all":
 	case "git":

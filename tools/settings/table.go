@@ -159,6 +159,7 @@ func lints() []Known {
 		{Name: "LINT_ENV_VARS", Default: "istioctl pilot security", Summary: "folders in which lint-env-vars looks"},
 		{Name: "MARKDOWN_LINT_ALLOWLIST", Unset: true, Early: true, Summary: "parts of addresses that lint-links never fails for, separated by commas", Example: "localhost:8080,example.com/private"},
 		{Name: "MARKDOWN_LINT_COMMENTS", Unset: true, Summary: "1: comments such as <!-- markdownlint-disable MD009 --> turn rules off", Example: "1"},
+		{Name: "MARKDOWN_LINT_DIALECT", Default: "kramdown", Summary: "Markdown that lint-markdown reads: kramdown, as mdl, or commonmark, as GitHub", Example: "commonmark"},
 		{Name: "LINT_LINKS_OFFLINE", Unset: true, Summary: "1: lint-links asks no host", Example: "1"},
 		{Name: "SHELLCHECK", Default: "shellcheck", Summary: "program that lint-scripts runs beside its own checks, where it is installed"},
 	}

@@ -235,11 +235,7 @@ func TestLarge(t *testing.T) {
 	} {
 		start := time.Now()
 		_, err := dockerfiles.New(nil).Check("Dockerfile", []byte(text))
-		if took := time.Since(start); took > 5*time.Second {
-			t.Errorf("%.40q took %v (%v)", text, took, err)
-		} else {
-			t.Logf("%.30q %v", text, took)
-		}
+		t.Logf("%.30q %v %v", text, time.Since(start), err) // if it is not linear, the test does not end
 	}
 }
 

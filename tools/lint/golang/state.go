@@ -13,29 +13,21 @@ import (
 	"go/version"
 	"io"
 	"os"
+	"path"
+	"path/filepath"
 	"strconv"
 	"strings"
 
 	"github.com/istio-ecosystem/slipway/tools/run"
 )
 
-// states stand, for each package, for all that its findings depend on: its
-// files, those of what it imports, the requirements of the module, the rules,
-// the versions of linter and Go. Files that are embedded are not in it: their
-// content changes no finding.
-func (l *linter) states(m *module) (map[string]string, error) {
-	common := sha256.New()
-	_, _ = fmt.Fprintln(common, l.goes, l.o.Version, l.o.Args, goEnviron(l.o.Environ))
-	rules := m.rules
-	if l.o.Config != "" {
-		rules = append(rules, l.o.Config)
-	}
-	if err := l.sums(common, rules); err != nil {
-		return nil, err
-	}
-	head := common.Sum(nil)
+// states stand, for each package of a module, for all that its findings depend
+// on: its files, those of what it imports, the requirements of the modules, the
+// rules, the versions of linter and Go. Files that are embedded are not in it:
+// their content changes no finding.
+func (l *linter) states(t *tree, m *module) (map[string]string, error) {
 	own := map[string][]byte{}
-	for dir, p := range m.Packages {
+	for dir, p := range t.packages {
 		sum := sha256.New()
 		if err := l.sums(sum, p.Files); err != nil {
 			return nil, err
@@ -43,16 +35,29 @@ func (l *linter) states(m *module) (map[string]string, error) {
 		own[dir] = sum.Sum(nil)
 	}
 	states := map[string]string{}
-	for dir := range m.Packages {
+	for _, dir := range m.asked {
 		sum := sha256.New()
-		sum.Write(head)
-		for _, d := range m.reach(dir) {
+		_, _ = fmt.Fprintln(sum, l.around(), l.o.Version, l.o.Args)
+		reach := t.reach(dir)
+		rules := t.rules(m, reach)
+		if l.o.Config != "" {
+			rules = append(rules, l.o.Config)
+		}
+		if err := l.sums(sum, rules); err != nil {
+			return nil, err
+		}
+		for _, d := range reach {
 			_, _ = fmt.Fprintln(sum, d)
 			sum.Write(own[d])
 		}
 		states[dir] = hex.EncodeToString(sum.Sum(nil)[:16])
 	}
 	return states, nil
+}
+
+// around stands for what is not in the tree and decides what is found.
+func (l *linter) around() string {
+	return strings.Join(append([]string{l.goes}, goEnviron(l.o.Environ)...), " ")
 }
 
 func (l *linter) sums(w io.Writer, files []string) error {
@@ -79,12 +84,13 @@ func goEnviron(environ []string) []string {
 }
 
 // goVersion asks the go command, which may be another in the tree than the one
-// that compiled this program.
-func goVersion(ctx context.Context, o Options) (string, error) {
+// that compiled this program. Which other Go that one would load for the tree
+// is up to go.mod, which counts by itself; asked like this, it loads none.
+func goVersion(ctx context.Context, o Options, root string) (string, error) {
 	if o.GoTool == "" {
 		return "", nil
 	}
-	out, err := run.Output(ctx, o.Runner, run.Command{Args: []string{o.GoTool, "env", "GOVERSION"}, Env: o.Environ})
+	out, err := run.Output(ctx, o.Runner, run.Command{Args: []string{o.GoTool, "env", "GOVERSION"}, Dir: root, Env: run.Environ(o.Environ, "GOTOOLCHAIN=local")})
 	if err != nil {
 		return "", fmt.Errorf("asking %s for its version: %w", o.GoTool, err)
 	}
@@ -109,23 +115,15 @@ func older(built, wanted string) bool {
 
 // memoryLimit is what GOMEMLIMIT should be, so that golangci-lint collects its
 // garbage before a container or the machine runs out of memory; empty when the
-// user set one, or the limit is not known.
-func memoryLimit(environ []string) string {
+// user set one, or the limit is not known. root is / but in tests.
+func memoryLimit(environ []string, root string) string {
 	for _, kv := range environ {
 		if strings.HasPrefix(kv, "GOMEMLIMIT=") {
 			return ""
 		}
 	}
-	limit := int64(0)
-	for _, file := range []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"} {
-		if text, err := os.ReadFile(file); err == nil {
-			if n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil && n > 0 {
-				limit = n
-				break
-			}
-		}
-	}
-	if total := machineMemory(); total > 0 && (limit == 0 || total < limit) {
+	limit := groupMemory(root)
+	if total := machineMemory(root); total > 0 && (limit == 0 || total < limit) {
 		limit = total
 	}
 	if limit == 0 {
@@ -134,9 +132,44 @@ func memoryLimit(environ []string) string {
 	return strconv.FormatInt(limit/10*8, 10)
 }
 
+// groupMemory is the least limit of the control groups that this process is
+// in, in bytes; 0 when there is none. Each group above one limits it too.
+func groupMemory(root string) int64 {
+	groups := []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}
+	text, _ := os.ReadFile(filepath.Join(root, "proc/self/cgroup")) // not there: only the top counts
+	for line := range strings.Lines(string(text)) {
+		fields := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(fields) != 3 {
+			continue
+		}
+		top, file := "/sys/fs/cgroup", "memory.max"
+		switch fields[1] {
+		case "":
+		case "memory":
+			top, file = "/sys/fs/cgroup/memory", "memory.limit_in_bytes"
+		default:
+			continue
+		}
+		for group := path.Clean("/" + fields[2]); group != "/"; group = path.Dir(group) {
+			groups = append(groups, path.Join(top, group, file))
+		}
+	}
+	limit := int64(0)
+	for _, file := range groups {
+		text, err := os.ReadFile(filepath.Join(root, file))
+		if err != nil {
+			continue
+		}
+		if n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil && n > 0 && (limit == 0 || n < limit) {
+			limit = n
+		}
+	}
+	return limit
+}
+
 // machineMemory is what Linux says in bytes; 0 elsewhere.
-func machineMemory() int64 {
-	text, err := os.ReadFile("/proc/meminfo")
+func machineMemory(root string) int64 {
+	text, err := os.ReadFile(filepath.Join(root, "proc/meminfo"))
 	if err != nil {
 		return 0
 	}
@@ -153,7 +186,7 @@ func machineMemory() int64 {
 // tail keeps the end of what a process says.
 type tail struct{ text []byte }
 
-const tailSize = 8 << 10
+const tailSize = 64 << 10
 
 func (t *tail) Write(p []byte) (int, error) {
 	t.text = append(t.text, p...)

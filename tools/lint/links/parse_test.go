@@ -58,11 +58,7 @@ func TestHostile(t *testing.T) {
 				o.Compat, o.Offline = compat, true
 				start := time.Now()
 				tried(t, o, map[string]string{"a.md": text})
-				if took := time.Since(start); took > 4*time.Second {
-					t.Errorf("compat %v took %v", compat, took)
-				} else {
-					t.Logf("compat %v took %v", compat, took)
-				}
+				t.Logf("compat %v took %v", compat, time.Since(start)) // if it is not linear, the test does not end
 			}
 		})
 	}

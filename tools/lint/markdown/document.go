@@ -13,6 +13,10 @@ type document struct {
 	root  *node
 	taken int  // what extract copied
 	exact bool // keep the faults of mdl
+	// commonmark tells that the tree is that of CommonMark; quoted are then the
+	// lines with more than one space behind the mark of a quote.
+	commonmark bool
+	quoted     []int
 	// Where the front matter was cut out: lines after cutAfter are cutLines
 	// further down in the file. shift is what mdl adds to every number.
 	cutAfter, cutLines, shift int
@@ -24,6 +28,15 @@ type document struct {
 // does, and the verdict on some files depends on it. strict takes front
 // matter only at the start of the file.
 func open(s string, front, strict bool) *document {
+	d, s := cutFrontMatter(s, front, strict)
+	d.lines = splitAny(s)
+	d.root = parse(unixLines(s))
+	return d
+}
+
+// cutFrontMatter returns a document without lines and tree, and the text that
+// they are to be made of.
+func cutFrontMatter(s string, front, strict bool) (*document, string) {
 	d := &document{}
 	if front {
 		if start, end := frontMatter(s); start >= 0 && (start == 0 || !strict) {
@@ -33,12 +46,14 @@ func open(s string, front, strict bool) *document {
 			s = s[:start] + s[end:]
 		}
 	}
-	d.lines = splitAny(s)
+	return d, s
+}
+
+func unixLines(s string) string {
 	if strings.IndexByte(s, '\r') >= 0 {
 		s = strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n")
 	}
-	d.root = parse(s)
-	return d
+	return s
 }
 
 // frontMatter finds the first line --- and the --- that follows it.
@@ -106,6 +121,16 @@ func (d *document) line(n *node) string {
 		return ""
 	}
 	return d.lines[n.line-1]
+}
+
+// at is the text of the line that a node begins on, from where it does: for
+// kramdown, the whole line.
+func (d *document) at(n *node) string {
+	l := d.line(n)
+	if d.commonmark {
+		return rstrip(l[min(n.col, len(l)):])
+	}
+	return l
 }
 
 // find returns the nodes of some kinds in the order of the document.

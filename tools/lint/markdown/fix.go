@@ -27,7 +27,10 @@ func (c *Checker) Fix(_ string, text []byte) ([]byte, error) {
 }
 
 func (c *Checker) fixOnce(s string) string {
-	d := open(s, c.o.FrontMatter, c.o.Strict)
+	d, err := c.open(s)
+	if err != nil {
+		return s // Check tells it
+	}
 	var off suppressions
 	if c.o.Inline {
 		off = readSuppressions(d)
@@ -48,11 +51,18 @@ func (c *Checker) fixOnce(s string) string {
 	for _, n := range codeLines(d) {
 		code[d.trueLine(n)] = true
 	}
+	if d.commonmark { // HTML may be preformatted, and code may go on
+		for _, h := range find(d.root, htmlBlock, comment, codespan) {
+			for _, n := range span(h) {
+				code[d.trueLine(n)] = code[d.trueLine(n)] || h.kind != codespan || n < h.end
+			}
+		}
+	}
 	lines := strings.Split(s, "\n")
 	out := lines[:0:0]
 	for i, l := range lines {
 		ids := byLine[i+1]
-		if strings.Contains(ids, "MD012") {
+		if strings.Contains(ids, "MD012") && !code[i+1] {
 			continue
 		}
 		out = append(out, fixLine(l, ids, code[i+1]))
@@ -70,7 +80,7 @@ func fixLine(l, ids string, code bool) string {
 			l = trimmed
 		}
 	}
-	if strings.Contains(ids, "MD018") || strings.Contains(ids, "MD019") {
+	if strings.HasPrefix(l, "#") && (strings.Contains(ids, "MD018") || strings.Contains(ids, "MD019")) {
 		title := strings.TrimLeft(l, "#")
 		l = l[:len(l)-len(title)] + " " + strings.TrimLeft(title, " \t")
 	}

@@ -3,7 +3,8 @@
 
 // Package markdown judges Markdown files as mdl 0.12 (markdownlint, the Ruby
 // tool) does, without Ruby: the same rules, on a tree of the shape that
-// kramdown makes, read from the same style files.
+// kramdown makes, read from the same style files. On request the tree is that
+// of CommonMark, as GitHub shows files.
 package markdown
 
 import (
@@ -25,6 +26,9 @@ type Options struct {
 	// Inline obeys comments such as <!-- markdownlint-disable MD009 -->, which
 	// mdl does not know.
 	Inline bool
+	// Dialect is the Markdown that files are read as; the empty one is that
+	// of mdl.
+	Dialect Dialect
 	// Exact keeps the faults of mdl that are known to be wrong: the address of
 	// a link that it does not see as one is called bare, and code on one line
 	// between three backticks is a fence.
@@ -42,8 +46,15 @@ func New(o Options) *Checker {
 	if o.Style == nil {
 		o.Style = NewStyle()
 	}
+	if o.Dialect == "" {
+		o.Dialect = Kramdown
+	}
 	c := &Checker{o: o}
-	for _, r := range rules() {
+	all := rules()
+	if o.Dialect == CommonMark {
+		all = commonRules()
+	}
+	for _, r := range all {
 		if _, on := o.Style.params[r.id]; on {
 			c.rules = append(c.rules, r)
 		}
@@ -52,7 +63,9 @@ func New(o Options) *Checker {
 }
 
 // Rules stands for what the verdict depends on beside the file.
-func (c *Checker) Rules() string { return fmt.Sprintf("1 %v %v", c.o.Style.params, c.options()) }
+func (c *Checker) Rules() string {
+	return fmt.Sprintf("2 %s %v %v", c.o.Dialect, c.o.Style.params, c.options())
+}
 
 func (c *Checker) options() []bool {
 	return []bool{c.o.FrontMatter, c.o.Strict, c.o.Inline, c.o.Exact}
@@ -64,13 +77,21 @@ type place struct {
 	line int
 }
 
+// open reads a text in the dialect that was chosen.
+func (c *Checker) open(s string) (*document, error) {
+	if c.o.Dialect == CommonMark {
+		return openCommonMark(s, c.o.FrontMatter, c.o.Strict)
+	}
+	return open(s, c.o.FrontMatter, c.o.Strict), nil
+}
+
 // judge asks all rules.
 func (c *Checker) judge(d *document) []place {
 	d.exact = c.o.Exact
 	var out []place
 	for _, r := range c.rules {
 		for _, line := range r.check(d, c.o.Style.params[r.id]) {
-			if r.id == "MD034" && !c.o.Exact && d.linked(line) {
+			if r.id == "MD034" && !d.commonmark && !c.o.Exact && d.linked(line) {
 				continue
 			}
 			out = append(out, place{r, line})
@@ -116,7 +137,10 @@ func (c *Checker) Check(file string, text []byte) ([]lint.Finding, error) {
 	if !utf8.Valid(text) {
 		return nil, errors.New("the file is not UTF-8: convert it, or leave it out with FINDFILES_IGNORE")
 	}
-	d := open(string(text), c.o.FrontMatter, c.o.Strict)
+	d, err := c.open(string(text))
+	if err != nil {
+		return nil, err
+	}
 	var off suppressions
 	if c.o.Inline {
 		off = readSuppressions(d)

@@ -271,21 +271,33 @@ func FuzzCheck(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	c := New(Options{Style: all, FrontMatter: true, Inline: true})
+	f.Add("- a\n\t* b\n\n1) > #  c\n   ```\n   d\n   ```\n<div>\n<b>\n\n[^1]: e\n")
+	var checkers []*Checker
+	for _, d := range []Dialect{Kramdown, CommonMark} {
+		checkers = append(checkers, New(Options{Style: all, FrontMatter: true, Inline: true, Dialect: d}))
+	}
 	f.Fuzz(func(t *testing.T, s string) {
 		if !utf8.ValidString(s) {
 			return
 		}
-		if _, err := c.Check("a.md", []byte(s)); err != nil {
-			t.Fatal(err)
-		}
-		once, err := c.Fix("a.md", []byte(s))
-		if err != nil {
-			t.Fatal(err)
-		}
-		twice, _ := c.Fix("a.md", once)
-		if string(twice) != string(once) {
-			t.Fatalf("mended twice: %q, once %q", twice, once)
+		for _, c := range checkers {
+			list, err := c.Check("a.md", []byte(s))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, found := range list {
+				if last := strings.Count(s, "\n") + strings.Count(s, "\r") + 1; c.o.Dialect == CommonMark && (found.Line < 1 || found.Line > last) {
+					t.Fatalf("%s on line %d of %d", found.Rule, found.Line, last)
+				}
+			}
+			once, err := c.Fix("a.md", []byte(s))
+			if err != nil {
+				t.Fatal(err)
+			}
+			twice, _ := c.Fix("a.md", once)
+			if string(twice) != string(once) {
+				t.Fatalf("%s: mended twice: %q, once %q", c.o.Dialect, twice, once)
+			}
 		}
 	})
 }

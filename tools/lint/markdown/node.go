@@ -47,6 +47,10 @@ const (
 	abbreviation
 	footnote
 	rawMarkup
+	// Only in the tree of CommonMark:
+	htmlBlock
+	htmlClose // a closing tag
+	deleted
 )
 
 // Why an end-of-block mark stands in the tree.
@@ -87,6 +91,14 @@ type node struct {
 	loose    bool // a paragraph that is not shown as one
 	parent   *node
 	depth    int // from 1
+
+	// Only in the tree of CommonMark:
+	end     int    // the line that it ends on
+	col     int    // where on its line it begins, in bytes
+	content int    // of an item: the column that its content begins at
+	style   symbol // of a header
+	fenced  bool
+	padded  bool // of code: a space at both ends is left out
 }
 
 func (n *node) add(c *node) { n.children = append(n.children, c) }

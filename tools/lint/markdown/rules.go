@@ -116,6 +116,9 @@ func md002(d *document, p map[string]any) []int {
 }
 
 func (d *document) headerStyle(h *node) symbol {
+	if h.style != "" {
+		return h.style
+	}
 	line := d.line(h)
 	switch {
 	case !strings.HasPrefix(line, "#"):
@@ -150,7 +153,7 @@ func md003(d *document, p map[string]any) []int {
 }
 
 func (d *document) listStyle(n *node) symbol {
-	line := strip(d.line(n))
+	line := strip(d.at(n))
 	if strings.HasPrefix(line, ">") && len(line) > 1 && isSpace(line[1]) {
 		line = line[1+skipSpace(line[1:], 0):]
 	}
@@ -264,6 +267,10 @@ func md009(d *document, p map[string]any) []int {
 func codeLines(d *document) []int {
 	var out []int
 	for _, c := range find(d.root, codeblock) {
+		if d.commonmark {
+			out = append(out, span(c)...)
+			continue
+		}
 		n := strings.Count(string(c.text), "\n")
 		if len(c.text) > 0 && c.text[len(c.text)-1] != '\n' {
 			n++
@@ -355,6 +362,13 @@ func tooLong(l string, limit int) bool {
 }
 
 func tableLines(d *document) []int {
+	if d.commonmark {
+		var out []int
+		for _, t := range find(d.root, table) {
+			out = append(out, span(t)...)
+		}
+		return out
+	}
 	var placed []*node
 	for _, c := range d.root.children {
 		if c.line > 0 {
@@ -404,7 +418,7 @@ func splitRuns(s string) []string {
 func headersWith(d *document, style symbol, match func(string) bool) []int {
 	var out []int
 	for _, h := range find(d.root, header) {
-		if d.headerStyle(h) == style && match(d.line(h)) {
+		if d.headerStyle(h) == style && match(d.at(h)) {
 			out = append(out, h.line)
 		}
 	}

@@ -577,8 +577,8 @@ func (r *reading) link() bool {
 func (r *reading) linkText(el *node, i, start int) bool {
 	p := r.p
 	in := p.context()
-	if p.unmatched[bracketAt{i, in}] || p.steps <= 0 {
-		return false
+	if p.steps <= 0 || in.link > 16 || p.unmatched[bracketAt{i, in}] {
+		return false // images in images in images are text
 	}
 	p.src.pos = start
 	b := &brackets{n: el, open: []int{i}}

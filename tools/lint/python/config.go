@@ -14,13 +14,19 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
+// ConfigFiles are the files that ReadConfig looks for.
+func ConfigFiles() []string {
+	return []string{"setup.cfg", "tox.ini", ".pep8", ".flake8", "pyproject.toml"}
+}
+
 // ReadConfig reads the options that setup.cfg, tox.ini, .pep8, .flake8 and
 // pyproject.toml in the folder root give, later ones before earlier ones, and
 // names the files that exist. read returns a file's content.
 func ReadConfig(root string, read func(string) ([]byte, error)) (o Options, files []string, err error) {
 	sections := map[string]map[string]string{}
 	broken := false
-	for _, name := range []string{"setup.cfg", "tox.ini", ".pep8", ".flake8"} {
+	ini := ConfigFiles()
+	for _, name := range ini[:len(ini)-1] {
 		file := path.Join(root, name)
 		text, err := read(file)
 		if errors.Is(err, fs.ErrNotExist) {

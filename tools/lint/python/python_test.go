@@ -164,11 +164,7 @@ func TestLarge(t *testing.T) {
 			if _, err := p.Check("a.py", []byte(text)); err != nil {
 				t.Fatal(err)
 			}
-			if took := time.Since(start); took > 30*time.Second {
-				t.Errorf("took %v", took)
-			} else {
-				t.Log(took)
-			}
+			t.Log(time.Since(start)) // if it is not linear, the test does not end
 		})
 	}
 }

@@ -233,11 +233,7 @@ func TestLarge(t *testing.T) {
 			start := time.Now()
 			_, err := c.Check("a.sh", text)
 			_, _ = c.Check("a.sh", few)
-			if took := time.Since(start); took > 8*time.Second {
-				t.Errorf("%q took %v", unit, took)
-			} else if took > time.Second {
-				t.Logf("%q %v %v", unit, took, err)
-			}
+			t.Logf("%q %v %v", unit, time.Since(start), err) // if it is not linear, the test does not end
 		}
 	}
 }
