@@ -58,7 +58,7 @@ var allowed = map[string][]string{
 	"tools/lint/gosource":     {"tools/fail", "tools/lint"},
 	"tools/lint/banner":       {"tools/fail", "tools/lint"},
 	"tools/lint/licenses":     {"tools/fail", "tools/lint", "tools/run"},
-	"tools/bench/lintset":     append([]string{"tools/bench", "tools/lint"}, base...),
+	"tools/bench/lintset":     append([]string{"tools/bench", "tools/lint", "tools/lint/yaml"}, base...),
 	"tools/bench/imageset":    append([]string{"tools/bench"}, base...),
 	"common/config":           {},
 }

@@ -7,9 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -22,35 +20,33 @@ import (
 const perCall = 1000
 
 func (l *linting) sass(context.Context) ([]lint.Linter, error) {
-	return []lint.Linter{l.external("sass", lint.Named("*.scss"), nil, "sass-lint", "-c", "common/config/sass-lint.yml", "--verbose")}, nil
+	return []lint.Linter{l.external("sass", lint.Named("*.scss"), "sass-lint", "-c", "common/config/sass-lint.yml", "--verbose")}, nil
 }
 
 func (l *linting) typescript(context.Context) ([]lint.Linter, error) {
-	return []lint.Linter{l.external("typescript", lint.Named("*.ts"), nil, "tslint", "-c", "common/config/tslint.json")}, nil
+	return []lint.Linter{l.external("typescript", lint.Named("*.ts"), "tslint", "-c", "common/config/tslint.json")}, nil
 }
 
 // external is a linter that is a program of somebody else, which has to be
-// installed: a tree without such files does not need it. skip tells which
-// files it is not given.
-func (l *linting) external(name string, files func(string) bool, skip func([]byte) bool, args ...string) lint.Linter {
-	e := &external{l: l, skip: skip, args: args}
+// installed: a tree without such files does not need it.
+func (l *linting) external(name string, files func(string) bool, args ...string) lint.Linter {
+	e := &external{l: l, args: args}
 	return lint.Linter{Name: name, Files: files, Rules: strings.Join(args, " "), Whole: e.run}
 }
 
 type external struct {
 	l    *linting
-	skip func([]byte) bool
 	args []string
 }
 
 func (e *external) run(ctx context.Context, t lint.Task) (lint.Outcome, error) {
-	files, failures := e.given(t)
-	out := lint.Outcome{Files: len(files), Failures: failures}
+	files := e.given(t)
+	out := lint.Outcome{Files: len(files)}
 	if len(files) == 0 {
 		return out, nil
 	}
 	if _, err := exec.LookPath(e.args[0]); err != nil {
-		out.Files, out.Skipped = 0, e.args[0]+" is not installed"
+		out.Files, out.Skipped = 0, e.args[0]+" is not installed: put it on PATH, or leave these files out with FINDFILES_IGNORE"
 		return out, nil
 	}
 	return t.Memory.Remember(strings.Join(files, "\x00"), files, func() (lint.Outcome, error) {
@@ -66,24 +62,11 @@ func (e *external) run(ctx context.Context, t lint.Task) (lint.Outcome, error) {
 }
 
 // given are the files that the program is asked about.
-func (e *external) given(t lint.Task) (files []string, failures []lint.Failure) {
-	for _, f := range t.Files {
-		if t.Since != nil && !t.Since.Files[f] {
-			continue
-		}
-		if e.skip != nil {
-			text, err := os.ReadFile(filepath.Join(t.Root, filepath.FromSlash(f)))
-			if err != nil {
-				failures = append(failures, lint.Failure{File: f, Err: err.Error()})
-				continue
-			}
-			if e.skip(text) {
-				continue
-			}
-		}
-		files = append(files, f)
+func (e *external) given(t lint.Task) []string {
+	if t.Since == nil {
+		return t.Files
 	}
-	return files, failures
+	return slices.DeleteFunc(slices.Clone(t.Files), func(f string) bool { return !t.Since.Files[f] })
 }
 
 // ask runs the program. What it prints when it fails is what it found: a line
@@ -125,12 +108,8 @@ func belong(printed string, files []string, program string, severity lint.Severi
 	return out
 }
 
-// fileOf is the file that a line of a report begins with: as FILE:…, or as
-// the head of a diff.
+// fileOf is the file that a line of a report begins with.
 func fileOf(line string) string {
-	if file, ok := strings.CutPrefix(line, "--- original/"); ok {
-		return file
-	}
 	file, _, _ := strings.Cut(line, ":")
 	return strings.TrimPrefix(file, "./")
 }

@@ -52,7 +52,7 @@ func (p *program) formatPython(ctx context.Context) error {
 		return nil
 	}
 	if _, err := exec.LookPath("autopep8"); err != nil {
-		p.console.Note("slipway: what is left in %d files can be rewritten by autopep8, which is not installed", len(files))
+		p.console.Note("slipway: what is left in %d files can be rewritten by autopep8, which is not installed: install it and run this again, or mend by hand what make lint-python lists", len(files))
 		return nil
 	}
 	for i, f := range files {

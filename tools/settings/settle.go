@@ -11,6 +11,7 @@ import (
 	"io"
 	"runtime"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/istio-ecosystem/slipway/tools/fail"
@@ -156,7 +157,7 @@ func (in Input) options(gitSaid *bytes.Buffer) makevars.Options {
 		say = func(string) {}
 	}
 	users := makevars.NewShell(in.Dir, in.Environ, stderr, limit)
-	ours := makevars.NewShell(in.Dir, in.Environ, gitSaid, limit)
+	ours := once(makevars.NewShell(in.Dir, in.Environ, gitSaid, limit))
 	return makevars.Options{
 		Environ: in.Environ, CommandLine: in.CommandLine, EnvOverrides: in.EnvOverrides, Dir: in.Dir, Info: say, Warn: say,
 		Shell: func(ctx context.Context, command string) (string, int, error) {
@@ -170,6 +171,19 @@ func (in Input) options(gitSaid *bytes.Buffer) makevars.Options {
 
 // headCommand is what TAG is by default.
 const headCommand = "git rev-parse --verify HEAD"
+
+// once runs a shell's one command the first time only: TAG is expanded wherever
+// it is used, and its default asks git.
+func once(shell func(context.Context, string) (string, int, error)) func(context.Context, string) (string, int, error) {
+	var do sync.Once
+	var out string
+	var status int
+	var err error
+	return func(ctx context.Context, command string) (string, int, error) {
+		do.Do(func() { out, status, err = shell(ctx, command) })
+		return out, status, err
+	}
+}
 
 // explain adds to make's words what to do about the most common mistakes.
 func explain(err error) error {

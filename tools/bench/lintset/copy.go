@@ -4,7 +4,6 @@
 package lintset
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +12,7 @@ import (
 	"path/filepath"
 
 	"github.com/istio-ecosystem/slipway/tools/lint"
+	"github.com/istio-ecosystem/slipway/tools/lint/yaml"
 )
 
 // copyFiles copies the files of a tree that linters look at; with a limit, so
@@ -73,5 +73,5 @@ func copyFile(from, to string) error {
 
 func isTemplate(file string) bool {
 	text, err := os.ReadFile(file)
-	return err == nil && bytes.Contains(text, []byte("{{"))
+	return err == nil && yaml.Template(text)
 }

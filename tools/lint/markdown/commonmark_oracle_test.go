@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"slices"
@@ -107,31 +106,14 @@ func TestMarkdownlint(t *testing.T) {
 // TestMutatedMarkdownlint compares texts whose lines were changed where blocks
 // begin and end.
 func TestMutatedMarkdownlint(t *testing.T) {
-	n, seed := 600, uint64(7)
+	n := 600
 	if real() {
 		n = 10000
 	}
-	if v := os.Getenv("SLIPWAY_FUZZ_SEED"); v != "" {
-		seed, _ = strconv.ParseUint(v, 10, 64)
-	}
-	var parts [][]string
-	for _, f := range corpus(t, 400) {
-		text, err := os.ReadFile(f)
-		if err != nil || !utf8.Valid(text) {
-			continue
-		}
-		lines := strings.Split(string(text), "\n")
-		for start := 0; start < len(lines); start += 25 {
-			parts = append(parts, lines[start:min(len(lines), start+25)])
-		}
-	}
-	if len(parts) == 0 {
-		t.Skip("there are no documents on this machine")
-	}
-	r := rand.New(rand.NewPCG(seed, 1))
+	next, _ := mutants(t)
 	texts := map[string]string{}
 	for i := range n {
-		texts[strconv.Itoa(i)] = strings.Join(mutate(r, parts[r.IntN(len(parts))]), "\n")
+		texts[strconv.Itoa(i)] = next()
 	}
 	compareCommon(t, texts, 98)
 }

@@ -220,17 +220,18 @@ func mutate(r *rand.Rand, lines []string) []string {
 	return out
 }
 
-// TestMutatedFiles compares with mdl on real texts with changed lines, aimed
-// at where blocks begin and end.
-func TestMutatedFiles(t *testing.T) {
-	n, seed := 600, uint64(7)
-	if real() {
-		n = 50000
-	}
+// mutants returns a source of mutated documents, each a piece of a real one,
+// and the seed that they come from.
+func mutants(t *testing.T) (next func() string, seed uint64) {
+	t.Helper()
+	seed = 7
 	if v := os.Getenv("SLIPWAY_FUZZ_SEED"); v != "" {
-		seed, _ = strconv.ParseUint(v, 10, 64)
+		var err error
+		if seed, err = strconv.ParseUint(v, 10, 64); err != nil {
+			t.Fatalf("SLIPWAY_FUZZ_SEED: %v", err)
+		}
 	}
-	var texts [][]string
+	var parts [][]string
 	for _, f := range corpus(t, 400) {
 		text, err := os.ReadFile(f)
 		if err != nil || !utf8.Valid(text) {
@@ -238,13 +239,24 @@ func TestMutatedFiles(t *testing.T) {
 		}
 		lines := strings.Split(string(text), "\n")
 		for start := 0; start < len(lines); start += 25 {
-			texts = append(texts, lines[start:min(len(lines), start+25)])
+			parts = append(parts, lines[start:min(len(lines), start+25)])
 		}
 	}
-	if len(texts) == 0 {
+	if len(parts) == 0 {
 		t.Skip("there are no documents on this machine")
 	}
 	r := rand.New(rand.NewPCG(seed, 1))
+	return func() string { return strings.Join(mutate(r, parts[r.IntN(len(parts))]), "\n") }, seed
+}
+
+// TestMutatedFiles compares with mdl on real texts with changed lines, aimed
+// at where blocks begin and end.
+func TestMutatedFiles(t *testing.T) {
+	n := 600
+	if real() {
+		n = 50000
+	}
+	next, seed := mutants(t)
 	style := styleAll(t)
 	same, all := 0, 0
 	for n > 0 {
@@ -252,7 +264,7 @@ func TestMutatedFiles(t *testing.T) {
 		var files []string
 		for i := range min(n, 2000) {
 			name := filepath.Join(dir, strconv.Itoa(i)+".md")
-			if err := os.WriteFile(name, []byte(strings.Join(mutate(r, texts[r.IntN(len(texts))]), "\n")), 0o600); err != nil {
+			if err := os.WriteFile(name, []byte(next()), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			files = append(files, name)
