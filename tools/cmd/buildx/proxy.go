@@ -19,27 +19,35 @@ func proxy(ctx context.Context, conn net.Conn, in io.Reader, out io.Writer) erro
 	defer func() { _ = conn.Close() }() // both ends have nothing more to say
 	sent, received := make(chan error, 1), make(chan error, 1)
 	go func() {
-		_, err := io.Copy(conn, in)
-		sent <- errors.Join(err, closeWrite(conn))
+		if _, err := io.Copy(conn, in); !ended(err) {
+			sent <- err // before the builder can answer the end
+			_ = closeWrite(conn)
+			return
+		}
+		sent <- closeWrite(conn)
 	}()
 	go func() {
 		_, err := io.Copy(out, conn)
 		received <- err
 	}()
-	var sending error
 	for {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case sending = <-sent:
-			if ended(sending) {
-				sending = nil
+		case err := <-sent:
+			if !ended(err) {
+				return fmt.Errorf("sending to the builder: %w", err)
 			}
 			sent = nil // the builder closes when it has read the end
-			if sending != nil {
-				return fmt.Errorf("sending to the builder: %w", sending)
-			}
 		case err := <-received:
+			// Both may be there, and what was not sent explains the rest.
+			select {
+			case err := <-sent:
+				if !ended(err) {
+					return fmt.Errorf("sending to the builder: %w", err)
+				}
+			default:
+			}
 			if !ended(err) {
 				return fmt.Errorf("receiving from the builder: %w", err)
 			}
